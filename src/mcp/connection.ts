@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { barredPort } from "../core/barred-port.js";
+import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
@@ -23,8 +24,15 @@ const MAX_UNASKED_A_MINUTE = 10_000;
 
 /** What the protocol leaves out where there is none: servers that are written by hand say `null`. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
+/** Those have one block for a list of them as well, or its text alone. */
 const answerSchema = z.looseObject({
-  content: z.array(z.unknown()).nullish(),
+  content: z
+    .union([
+      z.array(z.unknown()),
+      z.string().transform((text) => [{ type: "text", text }]),
+      z.looseObject({ type: z.string() }).transform((block) => [block]),
+    ])
+    .nullish(),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().nullish(),
 });
@@ -141,7 +149,7 @@ export class Connection {
     if (isRefusal(error) && !isLost(error) && !isUnreadable(error)) {
       this.isStale = true; // it may have other tools by now, and no way to say so
       const what = error.code === INTERNAL_ERROR ? FAILED_IN_CALL : "The server refuses the call";
-      return new Error(this.clean(`${what}: ${error.message}`), { cause: error });
+      return new Error(this.clean(`${what}: ${error.message}${saidBeside(error)}`), { cause: error });
     }
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);
@@ -294,6 +302,26 @@ function whyNotUnderstood(error: unknown): string | undefined {
 /** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
 const INTERNAL_ERROR = -32_603;
 const FAILED_IN_CALL = "The server has failed in the call, and does not say what it had done by then";
+
+const elicitationsSchema = z.object({
+  elicitations: z.array(z.object({ message: z.string(), url: z.string() })).min(1),
+});
+const MAX_DATA_CHARS = 300;
+
+/** What an error has beside its message: where a person has to go first, or which argument is wrong. */
+function saidBeside(error: Error): string {
+  const data: unknown = "data" in error ? error.data : undefined;
+  if (data === undefined || data === null || boundsProblem(data, DATA_BOUNDS) !== undefined) return "";
+  const parsed = elicitationsSchema.safeParse(data);
+  const said = parsed.success
+    ? parsed.data.elicitations
+        .map(({ message, url }) => `${excerpt(message, MAX_DATA_CHARS)} ${url}`)
+        .join(" ")
+    : excerpt(typeof data === "string" ? data : JSON.stringify(data), MAX_DATA_CHARS);
+  return said === "" || error.message.includes(said) ? "" : ` ${said}`;
+}
+
+const DATA_BOUNDS = { maxDepth: 20, maxValues: 1_000 };
 
 /** The server has answered, with an error. */
 function isRefusal(error: unknown): error is Error & { readonly code: number } {

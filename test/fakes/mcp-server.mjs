@@ -248,7 +248,29 @@ function answerCall(id, { name, arguments: args = {} }) {
       return send({ id, error: { code: -32603, message: "fetch failed" } });
     case "garbage":
       process.stdout.write("no json\n{}\n[]\n");
-      return send({ id, result: { content: "no list" } });
+      return send({ id, result: { content: 7 } });
+    case "text alone":
+      return send({ id, result: { content: "just so" } });
+    case "block alone":
+      return send({ id, result: { content: { type: "text", text: "just so" } } });
+    case "log in":
+      return send({
+        id,
+        error: {
+          code: -32042,
+          message: "More is needed.",
+          data: {
+            elicitations: [
+              { mode: "url", elicitationId: "1", url: "https://tea.example/in?a=1", message: "Log in." },
+            ],
+          },
+        },
+      });
+    case "which argument":
+      return send({
+        id,
+        error: { code: -32602, message: "Invalid.", data: [{ path: ["cup"], message: "is cold" }] },
+      });
     case "picture":
       return send({
         id,

@@ -439,6 +439,21 @@ describe("a server", () => {
     await expect(call("act", { how: "refuse" })).rejects.toThrow(/refuses the call: .*not like this/);
   });
 
+  test("that refuses a call says where a person has to go first, and what is wrong with the arguments", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "log in" })).rejects.toThrow(
+      "The server refuses the call: More is needed. Log in. https://tea.example/in?a=1",
+    );
+    await expect(call("act", { how: "which argument" })).rejects.toThrow(
+      'The server refuses the call: Invalid. [{"path":["cup"],"message":"is cold"}]',
+    );
+  });
+
+  test.each(["text alone", "block alone"])("that answers without a list (%s) has answered", async (how) => {
+    const { call } = open(fake("plain").server);
+    expect(await call("act", { how })).toEqual({ content: "just so", isError: false });
+  });
+
   test.each(["torn", "bare", "without version"])(
     "whose answer cannot be read (%s) is waited for no longer, and goes on",
     async (how) => {
