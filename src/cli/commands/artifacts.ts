@@ -211,7 +211,7 @@ async function save(
     else await link(temporary, file); // fails where something has come there meanwhile
     await rm(temporary, { force: true });
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => undefined); // what has failed before is told
     if (error instanceof ReadRefused) throw refusal(runId, error);
     throw unwritten(file, error);
   }

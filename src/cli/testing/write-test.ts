@@ -22,6 +22,6 @@ export async function writeNewFile(root: string, path: string, text: string): Pr
       code === "EEXIST" ? "is there already: choose another name with --as" : `cannot be written (${code})`;
     throw new CommandError(`${file} ${why}.`, { cause: error });
   } finally {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => undefined); // what has failed before is told
   }
 }

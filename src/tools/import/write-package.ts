@@ -45,7 +45,7 @@ export async function writePackage(
       `cannot be written (${systemCode(error)}): check the directory it is to lie in`,
     );
   } finally {
-    await rm(temporary, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true }).catch(() => undefined); // what has failed before is told
   }
 }
 

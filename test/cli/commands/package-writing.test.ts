@@ -80,6 +80,12 @@ describe("interlock package new", () => {
     },
   );
 
+  test("says so where it would lie in a file", async () => {
+    put("tea", "mine");
+    expect(await run("new", "~/tea/pot", "--name", "tea")).toBe(1);
+    expect(output.text).toContain("cannot be written (ENOTDIR): check the directory it is to lie in");
+  });
+
   test("writes nothing where a link leads nowhere, or the directory cannot be made", async () => {
     symlinkSync(join(dir, "nowhere"), join(dir, "tea"));
     expect(await run("new", "~/tea", "--name", "tea")).toBe(1);
