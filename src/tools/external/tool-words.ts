@@ -2,20 +2,52 @@
 export function answerText(answer: unknown): string {
   if (typeof answer === "string") return answer;
   try {
-    return JSON.stringify(answer, withoutJson) ?? "";
+    if (isBytes(answer)) return bytesText(answer);
+    const text = JSON.stringify(answer, withoutJson) ?? "";
+    return isLost(answer, text)
+      ? `${NOT_SHOWN}: it is no data, but ${Object.prototype.toString.call(answer)}`
+      : text;
   } catch (error) {
-    return `It has run. What it returned cannot be shown as JSON: ${thrownWords(error)}`;
+    return `${NOT_SHOWN}: ${thrownWords(error)}`;
   }
 }
 
-/** JSON has no large integers, maps, sets and errors. */
-function withoutJson(_key: string, value: unknown): unknown {
+const NOT_SHOWN = "It has run. What it returned cannot be shown as JSON";
+
+/** JSON has no large integers, maps, sets, errors and bytes. */
+function withoutJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  const held: unknown = Reflect.get(this as object, key); // a buffer makes a list of numbers of itself before it comes here
+  if (isBytes(held)) return bytesText(held);
+  if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>); // of numbers: they would be keys
   if (value instanceof Set) return [...value];
   if (value instanceof Error) return { name: value.name, message: thrownWords(value) };
   if (!(value instanceof Map)) return value;
   const entries: readonly (readonly [unknown, unknown])[] = [...value];
-  return entries.every(([key]) => typeof key === "string") ? Object.fromEntries(entries) : entries;
+  return entries.every(([each]) => typeof each === "string") ? Object.fromEntries(entries) : entries;
+}
+
+type Bytes = ArrayBuffer | Uint8Array | DataView;
+
+function isBytes(value: unknown): value is Bytes {
+  return value instanceof ArrayBuffer || value instanceof Uint8Array || value instanceof DataView;
+}
+
+/** A file that was read and not decoded is a text, as a rule. */
+function bytesText(bytes: Bytes): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return `[${bytes.byteLength} bytes that are no text]`;
+  }
+}
+
+/** Nothing of it is left: a stream, an answer of HTTP whose body nobody has read. */
+function isLost(answer: unknown, text: string): boolean {
+  if (text !== "{}" || typeof answer !== "object" || answer === null || answer instanceof Map) return false;
+  const kind: unknown = Object.getPrototypeOf(answer);
+  return kind !== null && Object.getPrototypeOf(kind) !== null; // a plain object's is the last of its kind
 }
 
 /** The words of whatever was thrown. Never throws. */

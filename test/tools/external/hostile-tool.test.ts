@@ -97,6 +97,19 @@ describe("a tool that returns", () => {
     ["a map and a set", { a: new Map([["k", 1]]), b: new Set([1, 2]) }, '{"a":{"k":1},"b":[1,2]}'],
     ["a map of other keys", new Map([[{ a: 1 }, 2]]), '[[{"a":1},2]]'],
     ["an error", new RangeError("too much"), '{"name":"RangeError","message":"too much"}'],
+    ["a file that was not decoded", Buffer.from("tea é"), "tea é"],
+    [
+      "bytes",
+      { a: Buffer.from("é"), b: new Uint8Array([255]).buffer },
+      '{"a":"é","b":"[1 bytes that are no text]"}',
+    ],
+    [
+      "ten million bytes",
+      { all: new Uint8Array(10_000_000).fill(255) },
+      '{"all":"[10000000 bytes that are no text]"}',
+    ],
+    ["a list of numbers", new Float64Array([1.5, 2]), "[1.5,2]"],
+    ["a map of nothing", new Map(), "{}"],
     ["a date", new Date(0), '"1970-01-01T00:00:00.000Z"'],
   ])("%s shows it as JSON", async (_what, value, content) => {
     expect(await told({ run: () => value })).toMatchObject({ ok: true, content });
@@ -106,6 +119,8 @@ describe("a tool that returns", () => {
     ["a circle", circular],
     ["what refuses to be JSON", toJson],
     ["a promise of a circle", Promise.resolve(circular)],
+    ["an answer of HTTP", new Response("tea")],
+    ["a stream", new Blob(["tea"]).stream()],
   ])("%s has run, and the model is told so", async (_what, value) => {
     const result = await told({ run: () => value });
     expect(result).toMatchObject({ ok: true });
