@@ -12,6 +12,7 @@ export type Directive =
       readonly isDefault: boolean;
       /** All that the line says. */
       readonly words: string;
+      readonly isFromAbove?: boolean;
     }
   /** It is used there and then, and the step goes on: data, another skill, a helper of its own. */
   | { readonly kind: "use" };
@@ -19,7 +20,21 @@ export type Directive =
 const USE: Directive = { kind: "use" };
 
 const GOES =
-  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)|→|->|=>/i;
+  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)|→|->|=>|[⇒⟶⟹➔➜➡↩↪]/i;
+const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
+/** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
+const GOES_RIGHT = [
+  new RegExp(
+    String.raw`\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}${OPENS}`,
+    "i",
+  ),
+  /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`" */
+  new RegExp(
+    String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])[^:→.;]{0,120}:[\s*]{0,4}${OPENS}`,
+    "i",
+  ),
+  new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${OPENS}`),
+];
 /** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
 const PAGE = /(?<![\w./{}@-])[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
@@ -35,8 +50,11 @@ const AND_FOLLOWED =
   /^[`*"')\]>]{0,4},? (?:and|then|and then) (?:follow|execute|run|continue|proceed|go on|start|begin)\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
-/** What the line says of what it names at `token`; `before` is the line above it that is not empty. */
-export function directiveOf(line: SourceLine, token: Token, before: string): Directive {
+/**
+ * What the line says of what it names at `token`; `before` is the line above it that is not empty, `above` the condition that it
+ * stands under.
+ */
+export function directiveOf(line: SourceLine, token: Token, before: string, above = ""): Directive {
   if (line.isCode) return USE;
   const text = line.text.trim();
   if (text.startsWith("|")) return rowOf(text, token);
@@ -44,11 +62,14 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
   const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
-  if (!GOES.test(words) || EXAMPLE.test(said) || isDenied(lead, NEVER) || HELPER.test(said)) return USE;
+  const leadsOn = GOES.test(words) || GOES_RIGHT.some((form) => form.test(lead));
+  if (!leadsOn || EXAMPLE.test(said) || isDenied(lead, NEVER) || HELPER.test(said)) return USE;
   const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
-  const way = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);
+  const own = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);
+  const isPlain = own.label === "next" && own.condition === undefined && above !== "";
+  const way = isPlain ? { ...labelOf(`${above} ${text}`, above.length), isFromAbove: true } : own;
   return { kind: "go", ...way, words: all };
 }
 
@@ -139,7 +160,8 @@ const MAX_WORDS = 800;
 
 /** What the last condition before a step's name says, else one behind it in the same sentence. */
 function whenOf(lead: string, rest: string): string | undefined {
-  const before = [...lead.replaceAll(ASIDE, " ").matchAll(CONDITION)];
+  const said = lead.replaceAll(ASIDE, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
+  const before = [...said.matchAll(CONDITION)];
   const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
   const behind = sentenceIn(rest);
   const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
@@ -149,6 +171,8 @@ function whenOf(lead: string, rest: string): string | undefined {
     .replace(/[.,;\s]{1,20}$/, "");
 }
 
+/** `<action if="it is cold">` */
+const ATTRIBUTE = /\b(if|when)=["']([^"'<>]{1,80})["']>?/gi;
 /** What stands in brackets: "(if any)". */
 export const ASIDE = /\([^()]{0,200}\)/g;
 /** What a text begins with, to the end of its first sentence. */
@@ -159,17 +183,18 @@ export function sentenceIn(text: string): string {
 const CONDITION =
   /(?<![\w-])(?:if|when|wenn|falls|unless|otherwise|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
 /** `ready-for-dev` → … */
-const CASE = /^[-•\s\d.)]{0,8}((?:(?![-=]>)[^→:.;]){2,60}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}$/;
+const CASE =
+  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;]){2,60}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
 /** `T = weigh | C = save, then load …` */
 const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
 /** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
 const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?\[?([A-Z]|[1-9])\]?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
-const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b/i;
+const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b(?!-\w)/i;
 
 const CHAINED =
   /(?:^|[\s`*"'([/])((?:[\w-]{1,120}(?:\.\d[\w-]{0,80})?\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}(?:\.\d[\w-]{0,80})?))[`*"')\]]{0,4}\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([./]{0,4}$/i;

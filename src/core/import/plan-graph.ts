@@ -1,4 +1,5 @@
 import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
@@ -208,7 +209,7 @@ class GraphWalk {
         );
         continue;
       }
-      const directive = directiveOf(line, token, before);
+      const directive = directiveOf(line, token, before, conditionsAbove(source.body).get(line.number));
       if (target.kind === "missing") {
         if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
@@ -240,7 +241,7 @@ class GraphWalk {
     let before = "";
     for (const line of source.body) {
       for (const step of this.names.in(line.text, path)) {
-        const directive = directiveOf(line, step, before);
+        const directive = directiveOf(line, step, before, conditionsAbove(source.body).get(line.number));
         if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;

@@ -88,7 +88,9 @@ export class References {
   }
 
   resolve(token: string): Target {
-    const text = this.expand(plainPath(token));
+    const text = this.expand(
+      plainPath(token).replace(/^@(?!(?:project|pkg|state)(?:\/|$))(?=[\w.][^@]*\.md$)/, ""),
+    );
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inTree([this.entryFolder], rest);
     if (variable === "project-root" || variable === "project_root") return this.installed(rest);

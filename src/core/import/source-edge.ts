@@ -1,3 +1,4 @@
+import { defined } from "../defined.js";
 import { kindOf } from "./step-files.js";
 
 /** A way from one step file to another, as the source says it. */
@@ -9,22 +10,26 @@ export interface SourceEdge {
   readonly isDefault: boolean;
   /** All that the line says, where it is one of the body. */
   readonly words?: string;
+  /** Its condition stands above the line. */
+  readonly isFromAbove?: boolean;
 }
 
-/** Of two lines that say the same way: a menu's letter over any other words, the default if one says so. */
+/** Of two lines that say the same way: a menu's letter over any other words, a condition of its own over one above, the default if one says so. */
 export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
   const isLetter = (label: string): boolean => label.length === 1;
+  const isOwn = known.isFromAbove === true && other.condition !== undefined && other.isFromAbove !== true;
+  const [first, second] = isOwn ? [other, known] : [known, other];
   const isPlain =
-    (known.label === "next" && other.label !== "next") || (!isLetter(known.label) && isLetter(other.label));
-  const condition = known.condition ?? other.condition;
-  const words = known.words ?? other.words;
+    (first.label === "next" && second.label !== "next") || (!isLetter(first.label) && isLetter(second.label));
+  const condition = first.condition ?? second.condition;
+  const words = first.words ?? second.words;
+  const isFromAbove = (first.condition === undefined ? second : first).isFromAbove;
   return {
     from: known.from,
     to: known.to,
-    label: isPlain ? other.label : known.label,
-    ...(condition === undefined ? {} : { condition }),
+    label: isPlain ? second.label : first.label,
+    ...defined({ condition, words, isFromAbove }),
     isDefault: known.isDefault || other.isDefault,
-    ...(words === undefined ? {} : { words }),
   };
 }
 

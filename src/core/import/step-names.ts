@@ -26,7 +26,7 @@ const CONTINUES_TO =
   /\b(?:[Cc]ontinue|[Pp]roceed|[Mm]ove|[Gg]o)s?\s{1,3}(?:on\s)?(?:to|with)\s{1,3}(?:the\s)?([A-Z][^.;,:()[\]*"'`\n]{1,79})/g;
 /** What leads to a name that stands right after it, or after a few words. */
 const LEADS =
-  /(?<![\w-])(?:proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>/gi;
+  /(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|invoke|proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]/gi;
 /** Between verb and name they make of it what was, or where something stands: "as decided in step-02", "begin building step-01". */
 const LEADS_NOT =
   /\b(?:from|in|of|by|at|since|after|until|during|via|as|for|about|than|like|per)\b|\b\w{3,}ing\b/i;
@@ -123,7 +123,7 @@ export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, bef
     .slice(Math.max(named.at - 200, 0), named.at)
     .replace(/\[[^\]]{0,120}\]\($/, "")
     .replace(/\[\[$/, "");
-  const words = withoutMarks(lead.trim() === "" || /^[\s>*`"'_-]{1,12}$/.test(lead) ? before : lead);
+  const words = withoutMarks(/^(?!.*->)[\s>*`"'_-]{0,12}$/.test(lead) ? before : lead);
   const open = named.form === "number" ? words.replace(/[([]\s{0,4}$/, "") : words;
   const last = open.replace(/["'“„«]+$/, "").replace(/\s{0,4}:\s{0,4}$/, "");
   const verb = [...last.matchAll(LEADS)].at(-1);

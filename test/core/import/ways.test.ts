@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import { importOf, page, said } from "./step-files.js";
+
+/* The words in which a step leads on, and those in which it only tells of a step. A word against it stands in its own clause. */
+
+function secondSays(line: string) {
+  return importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", line, "", "Otherwise load ./step-03-cup.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
+  });
+}
+
+test.each([
+  "If the water is not warm, go back to `./step-01-pot.md`.",
+  "If not approved, return to `./step-01-pot.md`.",
+  "If not approved return to `./step-01-pot.md`.",
+  "When the guest doesn't like it, read fully and follow `./step-01-pot.md`.",
+  "The leaf has not opened, so go back to `./step-01-pot.md`.",
+  "- Not found → load `./step-01-pot.md`",
+  "- Poured without a strainer - go back to `step-01`",
+  "If it was never rinsed then go to `./step-01-pot.md`.",
+  "If there was no time before — return to `./step-01-pot.md`",
+  "Do not wait for an answer, continue with `./step-01-pot.md`.",
+  "Don't stop and go back to `./step-01-pot.md`.",
+  "Wenn das Wasser nicht warm ist, gehe zurück zu `./step-01-pot.md`.",
+])("a condition that denies something has its way: %s", (line) => {
+  const made = secondSays(line);
+  expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
+  expect(said(made)).toEqual([]);
+});
+
+test.each([
+  "If it is cold, do not load `./step-01-pot.md` again.",
+  "Do NOT, when in doubt, load `./step-01-pot.md`.",
+  "If it is not warm, do not read, load or follow `./step-01-pot.md`.",
+  "This step does not load `./step-01-pot.md`.",
+  "Do not wait, ask or go back to `./step-01-pot.md`.",
+  "Proceed without loading `./step-01-pot.md`.",
+  "Never load `./step-01-pot.md` from here.",
+])("what a line denies is no way: %s", (line) => {
+  expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
+});
+
+test("a step that ends the workflow where something is not so has a way to the end", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": "If the guest does not want more, exit the workflow.\nload ./step-01-pot.md\n",
+  });
+  expect(said(made)).toEqual([]);
+  expect(made.edges.map(({ to }) => to)).toContain("finished");
+});
+
+test.each([
+  "If rejected: `./step-01-pot.md`",
+  "[R] Again: `./step-01-pot.md`",
+  "⇒ `./step-01-pot.md`",
+  "Rejected ➜ step-01",
+  "-> step-01",
+  "Back to step-01.",
+  "Re-loop step-01 (pot) → step-02",
+  "Rerun `step-01`.",
+  "Redo `./step-01-pot.md`.",
+  "Repeat `./step-01-pot.md` until it is hot.",
+  "If empty → Resume at step-01 (pot)",
+  "Hand over to `./step-01-pot.md`.",
+  "Navigate to `./step-01-pot.md`.",
+  "Load @steps/step-01-pot.md.",
+  "Please open @./step-01-pot.md now.",
+])("a way is read in these words as well: %s", (line) => {
+  const made = secondSays(line);
+  expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
+  expect(said(made)).toEqual([]);
+});
+
+test.each([
+  "Check it as step-01 is to be repeated.",
+  "Perform the same tasting as in `./step-01-pot.md`.",
+  "If the pot is named in the log: see `./step-01-pot.md` for rules.",
+  "The transfer of what `./step-01-pot.md` has made is done.",
+  "Do not hand over to `./step-01-pot.md`.",
+])("a step that is told of is no way: %s", (line) => {
+  expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
+});
+
+test.each([
+  ['<action if="the pot is cold">Load ./step-01-pot.md</action>', "the pot is cold"],
+  ["(R) Redo: load `./step-01-pot.md`", "R"],
+  ["- cold or empty → [[tea-snapshot:step-01-pot.md]]", "cold or empty"],
+  ["IF mode == return-to-pot: load `./step-01-pot.md`", "mode == return-to-pot"],
+  ["1️⃣ Redo → load `./step-01-pot.md`", "Redo"],
+])("a way has what the line says of when it is taken: %s", (line, label) => {
+  expect(secondSays(line).edges.find(({ to }) => to === "step-01-pot")?.label).toBe(label);
+});
+
+test.each<[string, string, string]>([
+  ["a paragraph", "**If `{cold}` = true:**\n→ Load `./step-01-pot.md` to begin again", "{cold} = true"],
+  [
+    "a paragraph with items",
+    "If the pot is cold:\n\n1. Say so.\n2. Load `./step-01-pot.md`.",
+    "the pot is cold",
+  ],
+  ["an item", "- If the pot is cold:\n  - Say so.\n  - Go to step-01.\n- Be quiet.", "the pot is cold"],
+  ["a letter", "IF R:\n- Load `./step-01-pot.md`", "R"],
+  ["an item before", "- If the pot is cold:\n  - Say so.\n- Load `./step-01-pot.md`", "next"],
+  [
+    "a paragraph before",
+    "If the pot is cold:\n- Say so.\n\nThis is so.\n\n- Load `./step-01-pot.md`",
+    "next",
+  ],
+])("a way stands under the condition above it: %s", (_how, lines, label) => {
+  const way = secondSays(lines).edges.find(({ to }) => to === "step-01-pot");
+  expect(way?.label).toBe(label);
+  expect(way?.conditionText?.startsWith(lines.split("\n")[0]?.replaceAll(/[*`]/g, "") ?? "?")).toBe(
+    label !== "next",
+  );
+});
+
+test("a letter in quotes is one, and a line's own condition comes before one above it", () => {
+  const lines =
+    "#### If 'C' (Continue):\n\n- Load `./step-01-pot.md`\n\nAfter it has brewed, load `./step-01-pot.md`.";
+  const way = secondSays(lines).edges.find(({ to }) => to === "step-01-pot");
+  expect([way?.label, way?.conditionText]).toEqual(["C", "After it has brewed, load ./step-01-pot.md."]);
+});
