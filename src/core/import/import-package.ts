@@ -90,11 +90,23 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
     nodes: made.nodes,
     edges: made.edges,
     findings: listed,
-    needs: needsOf([...graph.texts].map(([path, source]) => ({ path, source }))),
+    needs: needsOf(
+      [...graph.texts, ...referencesOf(tree, entry, graph)].map(([path, source]) => ({ path, source })),
+    ),
     calls,
     configFiles: [...config.files, ...custom.files],
     wholeRunConversation: first !== undefined,
   };
+}
+
+/** Of a skill without steps what it reads: the work is told there. */
+function referencesOf(tree: SourceTree, entry: Entry, graph: SourceGraph): readonly [string, SourceText][] {
+  if (entry.form !== "instructions") return [];
+  const folder = folderOf(entry.document);
+  const read = [...graph.used].filter(
+    (path) => path.endsWith(".md") && isBelow(path, folder) && tree.has(path),
+  );
+  return read.map((path) => [path, readSource(tree.text(path))]);
 }
 
 /** Says of a skill without steps that the `workflow.md` beside it has some: it is a package of its own, of the same name. */

@@ -1,3 +1,4 @@
+import { isDenied } from "./denials.js";
 import { type ImportFindings, named } from "./findings.js";
 import type { SourceGraph } from "./plan-graph.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -11,6 +12,17 @@ export interface Call {
 
 const SKILL_FILES = ["SKILL.md", "workflow.md"];
 const NAMED_SKILL = /(?:\bskill:|`)(bmad-[a-z0-9-]{2,60})`?/g;
+const MARK = "(?:`|\\*\\*|\"|')";
+const SKILL_NAME = "(?:[\\w-]{1,60}:)?([a-z0-9][a-z0-9-]{1,60})";
+/** "Invoke the `taste` skill", "use the skill `tea:taste`" */
+const CALLED_SKILL = new RegExp(
+  String.raw`${MARK}${SKILL_NAME}${MARK}\s{1,2}(?:sub-?)?skill\b|\bskill\s{0,2}:?\s{0,2}${MARK}${SKILL_NAME}${MARK}`,
+  "gi",
+);
+/** "Required sub-skill: use tea:taste" */
+const QUALIFIED = /(?<![\w/.:-])[a-z][\w-]{1,40}:([a-z][a-z0-9-]{2,60})(?![\w:/-])/g;
+const CALLS = /\b(?:invoke|use|run|call|load|execute|follow|apply|dispatch|start|hand (?:off|over) to)\b/i;
+const NEVER = /\b(?:never|not|don't|without|instead of)\b[^.;:!?]{0,80}$/i;
 const MAX_SKILL_FILES = 200;
 const MAX_CALLS = 100;
 
@@ -26,10 +38,12 @@ export function callsOf(
   );
   for (const [path, source] of texts) {
     for (const line of source.body) {
-      if (!/\bskill\b/i.test(line.text.slice(0, 2_000))) continue;
-      for (const [, name = ""] of line.text.slice(0, 2_000).matchAll(NAMED_SKILL)) {
+      const text = line.text.slice(0, 2_000);
+      if (!/\bskill\b/i.test(text)) continue;
+      for (const { name, isCalled } of skillsIn(text)) {
         if (calls.size >= MAX_CALLS || calls.has(name) || nameOf(folderOf(from)) === name) continue;
         const folder = folderOfSkill(tree, name, from);
+        if (folder === undefined && !isCalled) continue;
         calls.set(name, { name, ...(folder === undefined ? {} : { folder }) });
         if (folder === undefined) {
           findings.add(
@@ -43,6 +57,19 @@ export function callsOf(
     }
   }
   return [...calls.values()];
+}
+
+/** The skills that a line names: those it calls in any case, and those that are called where they are at hand. */
+function skillsIn(text: string): readonly { readonly name: string; readonly isCalled: boolean }[] {
+  const ofBmad = [...text.matchAll(NAMED_SKILL)].map(([, name = ""]) => ({ name, isCalled: true }));
+  const others = [...text.matchAll(CALLED_SKILL), ...text.matchAll(QUALIFIED)].flatMap((match) => {
+    const lead = text.slice(0, match.index);
+    const name = (match[1] ?? match[2] ?? "").toLowerCase();
+    return CALLS.test(lead) && !isDenied(lead, NEVER)
+      ? [{ name, isCalled: !/^[a-z]/i.test(match[0]) || /^skill/i.test(match[0]) }]
+      : [];
+  });
+  return [...ofBmad, ...others];
 }
 
 function folderOfSkill(tree: SourceTree, name: string, from: string): string | undefined {

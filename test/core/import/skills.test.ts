@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { importOf, page, said } from "./step-files.js";
+
+/* What a skill calls and needs beyond its own text. */
+
+const TASTE = { "taste/SKILL.md": page({ name: "taste", description: "x" }, "Sip.") };
+const tea = (...lines: readonly string[]) => ({
+  "tea/SKILL.md": page({ name: "tea", description: "x" }, "# Tea", "", ...lines),
+});
+
+test.each([
+  "Invoke the `taste` skill with the cup.",
+  "Then use the skill **taste**.",
+  "Load the skill `kitchen:taste` first.",
+  "**Required sub-skill:** use kitchen:taste",
+])("another skill that is called is taken along: %s", (line) => {
+  const made = importOf({ ...tea(line), ...TASTE }, "tea/SKILL.md");
+  expect(made.calls).toEqual([{ name: "taste", folder: "taste" }]);
+  expect([...made.files.keys()]).toContain("skills/taste/SKILL.md");
+});
+
+test("a skill that is called and not at hand is told of, one that is not called is not", () => {
+  const made = importOf({
+    ...tea("Invoke the `smell` skill.", "Do not use the `burn` skill.", "This skill has note:worthy parts."),
+  });
+  expect(said(made, true)).toEqual([
+    'note tea/SKILL.md:7 calls the skill "smell", which is not at hand: the model is told to do without',
+  ]);
+});
+
+test("what the references of a skill without steps ask for is what it needs", () => {
+  const made = importOf({
+    ...tea("Read `references/brew.md` before you begin."),
+    "tea/references/brew.md": "Run `git status` first.\n",
+  });
+  expect(made.needs.map(({ name, places }) => [name, places])).toEqual([
+    ["git", ["tea/references/brew.md:1"]],
+  ]);
+});
