@@ -1,4 +1,4 @@
-import { withoutMarks } from "./directives.js";
+import { ASIDE, withoutMarks } from "./directives.js";
 import { isBelow } from "./references.js";
 import type { SourceLine } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -128,7 +128,7 @@ export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, bef
   const last = open.replace(/["'“„«]+$/, "").replace(/\s{0,4}:\s{0,4}$/, "");
   const verb = [...last.matchAll(LEADS)].at(-1);
   if (verb === undefined) return false;
-  const between = last.slice(verb.index + verb[0].length);
+  const between = last.slice(verb.index + verb[0].length).replaceAll(ASIDE, " ");
   if (LEADS_NOT.test(between) || /[.;:!?()[\]|,]/.test(between)) return false;
   return between.split(/\s+/).filter(Boolean).length <= MAX_WORDS_BETWEEN;
 }

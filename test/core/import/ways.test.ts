@@ -65,6 +65,7 @@ test.each([
   "Redo `./step-01-pot.md`.",
   "Repeat `./step-01-pot.md` until it is hot.",
   "If empty → Resume at step-01 (pot)",
+  "Resume at step-03 (cup) or step-01 (pot)",
   "Hand over to `./step-01-pot.md`.",
   "Navigate to `./step-01-pot.md`.",
   "Load @steps/step-01-pot.md.",
