@@ -23,6 +23,19 @@ describe("a text that is made to hold the page up", () => {
     },
   );
 
+  test.each([
+    [
+      "a table of a few long lines and many short ones",
+      `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${"|\n".repeat(990)}`,
+    ],
+    ["one in a list", `1. a\n   ${"|a".repeat(500)}\n   ${"|-".repeat(500)}\n${"   |\n".repeat(900)}`],
+    ["many such tables", `${"|a".repeat(100)}\n${"|-".repeat(100)}\n${"|\n".repeat(90)}\n`.repeat(6)],
+    ["lines that each begin a table and are none", "a|b\n-|\n".repeat(1_000)],
+    ["those in a quote", "> a\n> -\n".repeat(1_000)],
+  ])("is shown as it stands where it is %s", (_, text) => {
+    expect(markdownHtml(text) === asItStands(text)).toBe(true); // what is shown instead may have half a million cells
+  });
+
   test("is plain in a paragraph that nobody writes, and has its emphasis in the others", () => {
     const html = markdownHtml(`*one*\n\n${"_a".repeat(50_000)}\n\n**two**`);
     expect(html).toContain("<em>one</em>");
@@ -45,6 +58,10 @@ describe("a text that is made to hold the page up", () => {
 });
 
 test("what people write is read as it is meant", () => {
+  const rows = `|${"a table | of people |".repeat(8)}\n`;
+  const table = `${rows}|${"-|".repeat(16)}\n${rows.repeat(300)}`;
+  expect(markdownHtml(`${table}\n${table}`).match(/<td>/g)).toHaveLength(2 * 16 * 300);
+  expect(markdownHtml("a: b\n\n---\n\n".repeat(200)).match(/<hr>/g)).toHaveLength(200);
   expect(markdownHtml("> - **a**\n>   1. b")).toMatch(/<blockquote>\s*<ul>\s*<li><strong>a<\/strong>\s*<ol>/);
   expect(codeHtml("const a = 1;\n\nlet b;", "ts")).toContain("hljs-keyword");
   expect(codeHtml(`{"long": "${"a".repeat(1_000)}"}`, "json")).toContain("hljs-attr");

@@ -7,6 +7,11 @@ const MAX_PARAGRAPH = 8_000;
 const MANY_MARKS = /^(?:[^*_]*[*_]){300}/;
 /** A line that begins with so many quotes and lists in each other is no text for people: each is a level of the parser's stack. */
 const NESTED_TOO_DEEPLY = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
+/** For each line that could be the second of a table, the parser looks at all that follows without a gap. */
+const MAX_TABLE_STARTS = 100;
+/** It fills each row up to the width of the first: a few long lines over many short ones are more cells than a page can hold. */
+const MAX_FILLED_CELLS = 10_000;
+const GAP = /\n[ \t>]*\n/;
 
 /** Markup in a Markdown text is shown as text, and so is where an image would come from: nothing is loaded. */
 const marked = new Marked({
@@ -30,7 +35,7 @@ const marked = new Marked({
 
 /** A Markdown text as HTML that is still to be sanitised; as it stands there where no parser can be asked for it. */
 export function markdownHtml(text: string): string {
-  if (!NESTED_TOO_DEEPLY.test(text)) {
+  if (!NESTED_TOO_DEEPLY.test(text) && !hasTablesOfNobody(text)) {
     try {
       return marked.parse(text, { async: false });
     } catch {
@@ -38,4 +43,24 @@ export function markdownHtml(text: string): string {
     }
   }
   return `<pre><code>${escaped(text)}</code></pre>`;
+}
+
+/** Whether a text holds more tables, or more cells, than people write into as much text. */
+function hasTablesOfNobody(text: string): boolean {
+  const cells = text.split(GAP).reduce((sum, part) => sum + cellsIn(part), 0);
+  return cells > Math.max(MAX_FILLED_CELLS, text.length);
+}
+
+/** How many cells tables may have in lines without a gap, at most. */
+function cellsIn(part: string): number {
+  const lines = part.split("\n");
+  const widths = lines.flatMap((line, at) =>
+    isTableRule(line) ? [lines[at - 1]?.split("|").length ?? 0] : [],
+  );
+  if (widths.length > MAX_TABLE_STARTS) return Number.POSITIVE_INFINITY;
+  return lines.length * widths.reduce((widest, width) => Math.max(widest, width), 0);
+}
+
+function isTableRule(line: string): boolean {
+  return line.includes("-") && /^[ \t>|:-]+$/.test(line);
 }
