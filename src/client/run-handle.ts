@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { abortable } from "./abortable.js";
+import { updateIdOf } from "./answer-id.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
@@ -146,7 +147,9 @@ export class RunHandle {
   }): Promise<void> {
     const { nodeId, text, question, by, answerId } = fieldsIn("an answer", answer);
     const told = { nodeId, text, ...defined({ question, by }) };
-    const taken = valueOf(parseAnswerTaken(await this.update(ANSWER_UPDATE, told, answerId)));
+    const taken = valueOf(
+      parseAnswerTaken(await this.update(ANSWER_UPDATE, told, updateIdOf(answerId, told))),
+    );
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
     if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
     const message =

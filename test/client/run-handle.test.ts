@@ -2,6 +2,8 @@ import { type Client, ServiceError } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import { expect, test } from "vitest";
 import { RunHandle } from "../../src/client/run-handle.js";
+import { answerRefusal, takeAnswer } from "../../src/core/run/run-updates.js";
+import { openedRecord } from "../core/run/record-world.js";
 import { RUN_STATE } from "../fakes/run-state.js";
 
 const RUN_ID = "11111111-2222-4333-8444-555555555555";
@@ -101,4 +103,35 @@ test("what is too long for a worker's answer to it is sent to no run: its workfl
     await expect(run.answer(answer)).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
   }
   expect(told).toEqual([]);
+});
+
+test("of two people's long answers to one question that begin alike, the second one hears that it was not taken", async () => {
+  const record = openedRecord({ carried: { phase: "waiting-user", visit: 1, turn: 1 } });
+  record.question = { nodeId: "ask", text: "Which way?" };
+  const outcomes = new Map<string, object>();
+  type Told = { readonly args: [Parameters<typeof takeAnswer>[2]]; readonly updateId: string };
+  const executeUpdate = async (_: string, { args: [answer], updateId }: Told) => {
+    const known = outcomes.get(updateId); // Temporal runs an update once
+    if (known !== undefined) return known;
+    const refusal = answerRefusal(record, updateId, answer);
+    if (refusal !== undefined) throw new Error(refusal);
+    const outcome = { accepted: true, ...takeAnswer(record, updateId, answer) };
+    outcomes.set(updateId, outcome);
+    return outcome;
+  };
+  const getHandle = () => ({ executeUpdate });
+  // all that is asked of it here
+  const access = { temporal: { workflow: { getHandle } } as unknown as Client, namespace: "x" };
+  const say = (end: string) => {
+    const text = `${"The plan as it was drafted. ".repeat(10)}${end}`;
+    return new RunHandle(access, RUN_ID).answer({
+      nodeId: "ask",
+      text,
+      question: "1.1",
+      answerId: "page-1.1",
+    });
+  };
+  await say("Go on.");
+  await say("Go on.");
+  await expect(say("Stop here!")).rejects.toThrow(/does not wait for an answer/);
 });

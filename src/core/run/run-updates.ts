@@ -29,7 +29,7 @@ interface ToldRaise {
 /** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
 const KEPT_IDS = 16;
 /** What a run remembers of its updates it carries along, so it has to be short. */
-const MAX_ID_CHARS = 100;
+export const MAX_ID_CHARS = 100;
 
 /**
  * What was taken under an update's id. Temporal runs an update of one id once in each execution, and a run may have continued as
