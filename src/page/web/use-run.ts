@@ -4,6 +4,7 @@ import type { LivePiece } from "../api-visit.js";
 import { LIVE_PATH, type LiveMessages } from "../api.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { type PageError, ask, withQuery } from "./ask.js";
+import { eventsBetween } from "./earlier-events.js";
 import { type EventRow, toEventRow } from "./event-rows.js";
 import { type Asked, useAsked } from "./use-asked.js";
 import { isOverPhase } from "../../core/run/phase.js";
@@ -109,8 +110,8 @@ function useEvents(run: string) {
   }, [first.value]);
   const older = useCallback(() => {
     const from = Math.max(1, held.from - FIRST_LINES);
-    void ask("events", { run, seq: from })
-      .then(({ events }) => setHeld((before) => withOlder(before, from, events)))
+    void eventsBetween((where) => ask("events", { run, ...where }), from, held.from)
+      .then((events) => setHeld((before) => withOlder(before, from, events)))
       .catch(() => undefined); // it is asked again when somebody scrolls there
   }, [run, held.from]);
   const isWhole = held.from <= 1;
