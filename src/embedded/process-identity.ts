@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 
 const PS = "/bin/ps";
@@ -60,6 +60,15 @@ export async function listensOn(pid: number, port: number): Promise<boolean> {
     if ((await socketsOf(member))?.some((socket) => sockets.has(socket)) === true) return true;
   }
   return false;
+}
+
+/** Whether a process has the network that we have: in another one its loopback addresses are somebody else's. True where the system does not tell. */
+export function sharesNetwork(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`) === readlinkSync("/proc/self/ns/net");
+  } catch {
+    return true;
+  }
 }
 
 /** What the descriptors of a process lead to; null where that cannot be known. */

@@ -5,6 +5,7 @@ import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST } from "./ports.js";
+import { sharesNetwork } from "./process-identity.js";
 import { reasonOf } from "./run-command.js";
 import {
   findLivingServer,
@@ -194,16 +195,22 @@ async function findRunning(
     throw new EmbeddedServerError(`${files.storeDir} cannot be used. ${unknownServer(files)}`);
   }
   const { record } = living;
-  const health = await waitUntilHealthy(files, record, {
-    timeoutMs: START_TIMEOUT_MS,
-    signal: options.signal,
-  });
+  const isNear = sharesNetwork(record.pid);
+  const health = isNear
+    ? await waitUntilHealthy(files, record, { timeoutMs: START_TIMEOUT_MS, signal: options.signal })
+    : "silent"; // whoever answers here at its address is a stranger
   if (health === "healthy" && record.front === undefined && alone && (await stopServer(files))) return null;
   if (health === "healthy") return record;
   if (health === "ended") return null;
   if (alone && (await stopServer(files))) {
     options.onProgress?.(`The Temporal server (process ${record.pid}) did not answer and was stopped.`);
     return null;
+  }
+  if (!isNear && !alone) {
+    throw new EmbeddedServerError(
+      `The Temporal server of ${files.storeDir} (process ${record.pid}) runs in another network of this machine, such as ` +
+        "a container's, and others use it: it cannot be reached from here. Run the command where they run.",
+    );
   }
   throw new EmbeddedServerError(
     `The Temporal server of ${files.storeDir} (process ${record.pid}, ${record.address}) does not answer, and ` +

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { listensOn, processIdentity } from "../../src/embedded/process-identity.js";
+import { listensOn, processIdentity, sharesNetwork } from "../../src/embedded/process-identity.js";
 
 test("a living process has one identity, another process another, a dead one none", async () => {
   const child = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "ignore" });
@@ -16,6 +16,22 @@ test("a living process has one identity, another process another, a dead one non
   await once(child, "exit");
   expect(processIdentity(pid)).toBeNull();
 });
+
+test.runIf(process.platform === "linux")(
+  "a process in a network of its own is told from one in ours: what answers here at its address is a stranger",
+  async (context) => {
+    const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+    const command = [...asRoot, "--net", "sh", "-c", "echo there; exec sleep 60"];
+    const elsewhere = spawn("unshare", command, { stdio: ["ignore", "pipe", "ignore"] });
+    onTestFinished(() => void elsewhere.kill("SIGKILL"));
+    const said = await Promise.race([once(elsewhere.stdout, "data"), once(elsewhere, "exit")]);
+    if (String(said[0]) !== "there\n") {
+      if (process.env["CI"] !== undefined) throw new Error("CI must be able to make namespaces");
+      context.skip("NOT RUN: this system makes no namespaces");
+    }
+    expect([sharesNetwork(elsewhere.pid ?? 0), sharesNetwork(process.ppid)]).toEqual([false, true]);
+  },
+);
 
 test.runIf(process.platform === "linux")(
   "a listening port is told to be of a process or its group",
