@@ -42,8 +42,8 @@ export function codeBlock(text: string, maxChars = 8_000): readonly string[] {
   return [`${fence}text`, ...lines, fence];
 }
 
-/** What would be fetched or run where Markdown is shown: the beginnings of images and of HTML, with the backslashes before them. */
-const ACTS = /(\\*)(!(?=\[)|<(?=[a-z/!?]))/gi;
+/** What would be fetched or run where Markdown is shown: the beginnings of images and of HTML, with all the backslashes before them. */
+const ACTS = /(?<!\\)(\\*)(!(?=\[)|<(?=[a-z/!?]))/gi;
 const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
 
 /**

@@ -108,6 +108,12 @@ describe("Markdown of others", () => {
     expect(actsIn(inert)).toEqual([]);
   });
 
+  test("of backslashes without end is what it was: each of them is looked at once", () => {
+    const text = "\\".repeat(300_000);
+    expect(inertMarkdown(`${text}a`) === `${text}a`).toBe(true);
+    expect(inertMarkdown(`${text}<b>`) === `${text}\\<b>`).toBe(true);
+  });
+
   test("shows no image and no HTML, however it is put together", () => {
     const piece = fc.constantFrom(
       ..."! [ ] ( ) < > \\ ` x ``` ~~~ ```` ![i](u) <!-- --> <script> </div> <a@b.c> |-|-| --- !\\[ &#33; a`".split(
