@@ -30,6 +30,11 @@ describe("a text that is made to hold the page up", () => {
     ],
     ["one in a list", `1. a\n   ${"|a".repeat(500)}\n   ${"|-".repeat(500)}\n${"   |\n".repeat(900)}`],
     ["many such tables", `${"|a".repeat(100)}\n${"|-".repeat(100)}\n${"|\n".repeat(90)}\n`.repeat(6)],
+    [
+      "a long address behind many short links",
+      `[a]: http://${"b".repeat(20_000)}\n\n${"[a] ".repeat(1_000)}`,
+    ],
+    ["one behind as many images", `[a]: http://${"b".repeat(2_000)}\n\n${"![a]".repeat(500)}`],
     ["lines that each begin a table and are none", "a|b\n-|\n".repeat(1_000)],
     ["those in a quote", "> a\n> -\n".repeat(1_000)],
   ])("is shown as it stands where it is %s", (_, text) => {

@@ -13,6 +13,9 @@ const MAX_TABLE_STARTS = 100;
 const MAX_FILLED_CELLS = 10_000;
 const GAP = /\n[ \t>]*\n/;
 
+/** What people write grows less, coloured code as well. A long address that is named in three characters each time fills the memory. */
+const MAX_GROWTH = 50;
+
 /** Markup in a Markdown text is shown as text, and so is where an image would come from: nothing is loaded. */
 const marked = new Marked({
   gfm: true,
@@ -37,7 +40,8 @@ const marked = new Marked({
 export function markdownHtml(text: string): string {
   if (!NESTED_TOO_DEEPLY.test(text) && !hasTablesOfNobody(text)) {
     try {
-      return marked.parse(text, { async: false });
+      const html = marked.parse(text, { async: false });
+      if (html.length <= MAX_GROWTH * text.length) return html;
     } catch {
       // lists in lists by their indentation, more than the stack holds
     }
