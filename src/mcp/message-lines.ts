@@ -15,18 +15,31 @@ export class MessageLines {
   lastStray = "";
   private readonly maxBytes: number;
   private readonly messages: JSONRPCMessage[] = [];
+  /** What has come and is not read yet stands in it from `start` to `end`; no line ends before `searched`. It grows twofold, so that bytes that come one by one are not copied each time. */
   private buffer = Buffer.alloc(0);
+  private start = 0;
+  private end = 0;
+  private searched = 0;
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
   }
 
   append(chunk: Buffer): void {
-    if (this.buffer.length + chunk.length > this.maxBytes) {
+    const unread = this.end - this.start;
+    if (unread + chunk.length > this.maxBytes) {
       this.clear();
       throw new Error(`A line has more than ${this.maxBytes} bytes.`);
     }
-    this.buffer = Buffer.concat([this.buffer, chunk]);
+    if (this.end + chunk.length > this.buffer.length) {
+      const grown = Buffer.alloc(2 * (unread + chunk.length));
+      this.buffer.copy(grown, 0, this.start, this.end);
+      this.buffer = grown;
+      this.searched -= this.start;
+      this.start = 0;
+      this.end = unread;
+    }
+    this.end += chunk.copy(this.buffer, this.end);
   }
 
   /** The next message; null where there is none yet. Throws for JSON that is none. */
@@ -34,17 +47,27 @@ export class MessageLines {
     for (;;) {
       const message = this.messages.shift();
       if (message !== undefined) return message;
-      const end = this.buffer.indexOf("\n");
-      if (end === -1) return null;
-      const line = this.buffer.toString("utf8", 0, end).trim(); // of that mark, too
-      this.buffer = this.buffer.subarray(end + 1);
+      const found = this.buffer.subarray(this.searched, this.end).indexOf("\n");
+      if (found === -1) {
+        this.searched = this.end;
+        if (this.start === this.end) this.letGo();
+        return null;
+      }
+      const lineEnd = this.searched + found;
+      const line = this.buffer.toString("utf8", this.start, lineEnd).trim(); // of that mark, too
+      this.start = this.searched = lineEnd + 1;
       if (line !== "") this.take(line);
     }
   }
 
   clear(): void {
-    this.buffer = Buffer.alloc(0);
+    this.letGo();
     this.messages.length = 0;
+  }
+
+  private letGo(): void {
+    this.buffer = Buffer.alloc(0);
+    this.start = this.end = this.searched = 0;
   }
 
   private take(line: string): void {

@@ -72,3 +72,16 @@ test("a line without end is given up", () => {
   expect(() => lines.append(Buffer.alloc(90, "x"))).toThrow("more than 100 bytes");
   expect(lines.readMessage()).toBeNull();
 });
+
+test("a long line that comes in crumbs is put together once, and what follows it is read", () => {
+  const lines = new MessageLines(2_000_000);
+  const long = { ...PING, params: { words: "x".repeat(1_000_000) } };
+  const bytes = Buffer.from(`${JSON.stringify(long)}\n${JSON.stringify(DONE)}\n`);
+  const read: unknown[] = [];
+  for (let at = 0; at < bytes.length; at += 4) {
+    lines.append(bytes.subarray(at, at + 4));
+    for (let message = lines.readMessage(); message !== null; message = lines.readMessage())
+      read.push(message);
+  }
+  expect(read).toEqual([long, DONE]);
+});
