@@ -5,10 +5,10 @@ const END = String.raw`(?:,(?![^.;:!?]{0,200}\bn?or\b)|\s[-–—]\s|\s(?:then|d
 const OTHER_CLAUSES = [
   /** "If it is not warm, …", "If not approved return to …" */
   String.raw`(?<![\w-])(?:if|when|whenever|unless|once|while|wenn|falls|sobald|solange)(?![\w-])(?:[^.;:!?,]{0,200}?(?:,|\s[-–—]\s|\s(?:then|dann)(?=\s))|\snot\s[\w-]{1,40}\s(?=(?:return|go|proceed|continue|load|skip|jump|move|restart|loop)\b))`,
-  /** "The lid is not on, …" */
-  String.raw`\b(?:is|are|was|were|has|have|had|does|did)(?:n't|n’t|\s(?:still\s|yet\s)?not)\b[^.;:!?,]{0,120}?${END}`,
+  /** "The lid is not on, …", and not "It is not allowed, whatever happens, to …", nor "It does not, at any time, …" */
+  String.raw`\b(?:is|are|was|were|has|have|had|does|did)(?:n't|n’t|\s(?:still\s|yet\s)?not)\b(?!\s?,|[^.;:!?]{0,200},\s{1,3}to\s(?:[\w-]{1,20}\s){1,4}\W{0,6}$)[^.;:!?,]{0,120}?${END}`,
   /** "Do not wait for an answer, …" */
-  String.raw`\b(?:never|not|don't|don’t)\s(?:stop|halt|wait|pause|ask|hesitate)\b[^.;:!?,]{0,120}?(?:${END}|\sand\s)`,
+  String.raw`\b(?:never|not|don['’]t)\s(?:stop|halt|wait|pause|ask|hesitate)\b[^.;:!?,]{0,120}?(?:${END}|\sand\s)`,
   /** "Without a lid - …" */
   String.raw`\bwithout\b[^.;:!?,]{0,120}?${END}`,
 ].map((clause) => new RegExp(clause, "gi"));

@@ -25,20 +25,25 @@ const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
 /** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
 const GOES_RIGHT = [
   new RegExp(
-    String.raw`\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}${OPENS}`,
+    String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}${OPENS}`,
     "i",
   ),
-  /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`" */
+];
+/** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
+const STANDS_ALONE = [
   new RegExp(
-    String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])[^:→.;]{0,120}:[\s*]{0,4}${OPENS}`,
+    String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])(?![^:]{0,120}\b(?:use|see|consult|check|apply|fill|copy|create|write)\b)[^:→.;]{0,120}:[\s*]{0,4}${OPENS}`,
     "i",
   ),
   new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${OPENS}`),
 ];
+/** "`./step-02-x.md` has it", "… is the source" */
+const TOLD_BEHIND =
+  /^[`*"')\]>]{0,4}\s{1,3}(?:is|are|was|were|has|have|had|does|will|can|may|must|should|says?|holds?|contains?|lists?|tells?|gives?|shows?|names?|defines?|describes?)\b/i;
 /** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
 const PAGE = /(?<![\w./{}@-])[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
-  /\b(?:never|not|nie|niemals|nicht|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
+  /\b(?:never|not|nie|niemals|nicht|don['’]t|(?:must|should)n['’]t|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
@@ -62,9 +67,13 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
   const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
-  const leadsOn = GOES.test(words) || GOES_RIGHT.some((form) => form.test(lead));
+  const behind = line.text.slice(token.at + token.text.length);
+  const leadsOn =
+    GOES.test(words) ||
+    GOES_RIGHT.some((form) => form.test(lead)) ||
+    (!TOLD_BEHIND.test(behind) && STANDS_ALONE.some((form) => form.test(lead)));
   if (!leadsOn || EXAMPLE.test(said) || isDenied(lead, NEVER) || HELPER.test(said)) return USE;
-  const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
+  const isFollowed = AND_FOLLOWED.test(behind);
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
   const own = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);

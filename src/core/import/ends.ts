@@ -32,7 +32,7 @@ const ENDS =
 /** "Otherwise: Workflow complete", "If no mode is left, complete the workflow": one of the ways on is none. */
 const COMPLETES =
   /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
-const NEVER = /\b(?:never|not|don't|without|before|until)\b[^.;:!?]{0,80}$/i;
+const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /** The steps that are called like a last one, and go on: to none that comes after them by its number. */
 export function lastByName(nodes: readonly string[], ways: readonly Way[]): readonly string[] {

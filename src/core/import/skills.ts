@@ -22,7 +22,7 @@ const CALLED_SKILL = new RegExp(
 /** "Required sub-skill: use tea:taste" */
 const QUALIFIED = /(?<![\w/.:-])[a-z][\w-]{1,40}:([a-z][a-z0-9-]{2,60})(?![\w:/-])/g;
 const CALLS = /\b(?:invoke|use|run|call|load|execute|follow|apply|dispatch|start|hand (?:off|over) to)\b/i;
-const NEVER = /\b(?:never|not|don't|without|instead of)\b[^.;:!?]{0,80}$/i;
+const NEVER = /\b(?:never|not|don['’]t|without|instead of)\b[^.;:!?]{0,80}$/i;
 const MAX_SKILL_FILES = 200;
 const MAX_CALLS = 100;
 

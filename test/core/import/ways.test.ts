@@ -25,6 +25,7 @@ test.each([
   "Do not wait for an answer, continue with `./step-01-pot.md`.",
   "Don't stop and go back to `./step-01-pot.md`.",
   "Wenn das Wasser nicht warm ist, gehe zurück zu `./step-01-pot.md`.",
+  "The leaf is not open, so, to be safe, go back to `./step-01-pot.md`.",
 ])("a condition that denies something has its way: %s", (line) => {
   const made = secondSays(line);
   expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
@@ -39,6 +40,11 @@ test.each([
   "Do not wait, ask or go back to `./step-01-pot.md`.",
   "Proceed without loading `./step-01-pot.md`.",
   "Never load `./step-01-pot.md` from here.",
+  "Don’t load `./step-01-pot.md`.",
+  "You mustn't go back to `./step-01-pot.md`.",
+  "It is not permitted, under any condition, to load `./step-01-pot.md`.",
+  "It is not necessary, when the cup is warm, to return to `./step-01-pot.md`.",
+  "The agent does not, at any time, load `./step-01-pot.md`.",
 ])("what a line denies is no way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
@@ -82,6 +88,11 @@ test.each([
   "If the pot is named in the log: see `./step-01-pot.md` for rules.",
   "The transfer of what `./step-01-pot.md` has made is done.",
   "Do not hand over to `./step-01-pot.md`.",
+  "If you need the list of pots: `./step-01-pot.md` has it.",
+  "When this step began: `./step-01-pot.md` had been completed.",
+  "When writing, use the template: `./step-01-pot.md`",
+  "[A] Notes: `./step-01-pot.md` is the source",
+  "The checks that repeat `./step-01-pot.md` are not needed.",
 ])("a step that is told of is no way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
