@@ -19,7 +19,8 @@ function withoutJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   const held: unknown = Reflect.get(this as object, key); // a buffer makes a list of numbers of itself before it comes here
-  if (isBytes(held)) return bytesText(held);
+  const bytes = [held, value].find(isBytes);
+  if (bytes !== undefined) return bytesText(bytes);
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>); // of numbers: they would be keys
   if (value instanceof Set) return [...value];
   if (value instanceof Error) return { name: value.name, message: thrownWords(value) };
@@ -43,9 +44,10 @@ function bytesText(bytes: Bytes): string {
   }
 }
 
-/** Nothing of it is left: a stream, an answer of HTTP whose body nobody has read. */
+/** Nothing of it is left: a stream, an answer of HTTP whose body nobody has read. What has fields without a value, or says itself how it is JSON, is whole. */
 function isLost(answer: unknown, text: string): boolean {
   if (text !== "{}" || typeof answer !== "object" || answer === null || answer instanceof Map) return false;
+  if (Object.keys(answer).length > 0 || "toJSON" in answer) return false;
   const kind: unknown = Object.getPrototypeOf(answer);
   return kind !== null && Object.getPrototypeOf(kind) !== null; // a plain object's is the last of its kind
 }

@@ -44,6 +44,9 @@ async function told(definition: Partial<Definition>, argumentsJson = "{}") {
 
 const circular: { self?: unknown } = {};
 circular.self = circular;
+class Row {
+  name = undefined;
+}
 const nameless: unknown = Object.create(null);
 const nasty = Object.defineProperty(new Error("x"), "message", {
   get: () => {
@@ -110,6 +113,9 @@ describe("a tool that returns", () => {
     ],
     ["a list of numbers", new Float64Array([1.5, 2]), "[1.5,2]"],
     ["a map of nothing", new Map(), "{}"],
+    ["a row without values", new Row(), "{}"],
+    ["what says itself that it is nothing", Object.create({ toJSON: () => ({}) }), "{}"],
+    ["what is bytes as JSON", { toJSON: () => new Uint8Array([255]) }, '"[1 bytes that are no text]"'],
     ["a date", new Date(0), '"1970-01-01T00:00:00.000Z"'],
   ])("%s shows it as JSON", async (_what, value, content) => {
     expect(await told({ run: () => value })).toMatchObject({ ok: true, content });
