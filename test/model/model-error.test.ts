@@ -356,6 +356,16 @@ test.each([
   });
 });
 
+test.each([
+  [404, "The model x is currently unavailable in your region."],
+  [400, "This model is unavailable for your plan."],
+])("a model that is not for this user is not asked again: %i %s", (status, message) => {
+  expect(refused(status, JSON.stringify({ error: { message } }))).toMatchObject({
+    code: "LLM_HTTP_ERROR",
+    retryable: false,
+  });
+});
+
 test.each<[number, string, string, string]>([
   [403, "<!DOCTYPE html><title>Just a moment...</title>", "LLM_HTTP_ERROR", "answered 403 Just a moment..."],
   [401, "<html><head><title>Authorization Required</title></head></html>", "LLM_AUTH_FAILED", "answered 401"],
