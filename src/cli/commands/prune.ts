@@ -1,4 +1,4 @@
-import { InterlockError } from "../../client/client.js";
+import { InterlockError, type RunHandle } from "../../client/client.js";
 import { type ExecutionStanding, standingOf } from "../../client/execution-status.js";
 import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
 import {
@@ -11,12 +11,14 @@ import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/run
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
+import { sealErrorIn } from "../../seal/seal-error.js";
 import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { sinceOf } from "../run-filter.js";
 import { referenceOf, withTemporal } from "../run-session.js";
 import type { TemporalSession } from "../temporal-session.js";
+import { temporalWords } from "../temporal-words.js";
 
 export interface PruneOptions {
   readonly olderThan?: string;
@@ -99,27 +101,47 @@ async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }
   if (options.withHistory === true) await forgetPruned(place);
 }
 
-/** The forks of this store that Temporal has and no worker has opened yet: no index lists them, and they begin with files of their source. */
+/**
+ * The forks of this store that Temporal has and no worker has opened yet: no index lists them, and they begin with files of their source.
+ * What is sealed with a key that is not here may be a fork of any run.
+ */
 async function unopenedForks(
   { store, session: { client } }: Place,
   all: readonly RunMetadata[],
 ): Promise<readonly PrunableRun[]> {
   const listed = new Set(all.map(({ runId }) => runId));
   const open = await client.runs({ phases: OPEN_PHASES, taskQueues: [store.taskQueue] }, Infinity);
-  const forks: PrunableRun[] = [];
+  const forks = new Map<string, PrunableRun>(); // one for each source
   await forEachAtOnce(
     open.filter(({ runId }) => !listed.has(runId)),
     async ({ runId, workflowId, startedAt }) => {
-      const request = await client
-        .handle({ runId, workflowId })
-        .startedWith()
-        .catch(() => undefined); // it has ended meanwhile, or is sealed
-      const forkedFrom = request?.kind === "graph" ? request.input.fork : undefined;
-      if (forkedFrom === undefined) return;
-      forks.push({ runId, phase: "idle", createdAt: startedAt, lastUpdatedAt: startedAt, forkedFrom });
+      const sources = await sourcesOf(client.handle({ runId, workflowId }), all);
+      for (const forkedFrom of sources)
+        forks.set(forkedFrom.runId, {
+          runId,
+          phase: "idle",
+          createdAt: startedAt,
+          lastUpdatedAt: startedAt,
+          forkedFrom,
+        });
     },
   );
-  return forks;
+  return [...forks.values()];
+}
+
+/** The runs that one that is not opened yet may be forked from. */
+async function sourcesOf(
+  run: RunHandle,
+  all: readonly RunMetadata[],
+): Promise<readonly { readonly runId: string }[]> {
+  try {
+    const { kind, input } = await run.startedWith();
+    return kind === "graph" && input.fork !== undefined ? [input.fork] : [];
+  } catch (error) {
+    if (sealErrorIn(error) !== undefined) return all;
+    if (!(error instanceof InterlockError) && temporalWords(error) !== undefined) throw error;
+    return []; // it has ended meanwhile, or is no run that a worker could open
+  }
 }
 
 const OPEN_PHASES: readonly RunPhase[] = ["idle", "running", "waiting-user"];
