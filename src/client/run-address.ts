@@ -26,7 +26,8 @@ const PAGE = 100;
 
 /**
  * Where a run is whose workflow has that id. Under an id that does not say its run, runs may follow each other, and other programs have
- * workflows: what is meant for one run reaches no other, and nothing that is none. Throws `E_RUN_NOT_FOUND`.
+ * workflows: what is meant for one run reaches no other, and nothing that is none. Throws `E_RUN_NOT_FOUND`, and `E_PRECONDITION_FAILED` where
+ * which run it is cannot be read: it may be this one.
  */
 export async function addressOf(
   access: TemporalAccess,
@@ -46,11 +47,11 @@ export async function addressOf(
     if (!executionRunId || (await listedRun(access.temporal, raw)).runId !== runId) continue;
     return { workflowId, executionRunId };
   }
-  throw named === undefined
-    ? unknown(
-        `Which run the workflow ${workflowId} is cannot be read here. Where it is sealed, a key opens it.`,
-      )
-    : unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
+  if (named !== undefined) {
+    throw unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
+  }
+  const message = `Which run the workflow ${workflowId} is cannot be read here. Where it is sealed, a key opens it.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /** The id of the workflow that has this execution; undefined where Temporal lists none. */

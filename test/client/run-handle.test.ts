@@ -44,6 +44,28 @@ test("what a run was started with is asked of its first execution, while Tempora
   await expect(of({})).rejects.toMatchObject({ code: "E_RUN_NOT_FOUND" });
 });
 
+test("a run under a workflow id of its own that nobody here can read is not said to be gone", async () => {
+  const access = temporalWith({ "": { input: {} } });
+  const sealed = { metadata: { encoding: Buffer.from("binary/sealed") }, data: Buffer.from("x") };
+  const getWorkflowExecutionHistory = () => {
+    const started = {
+      workflowType: { name: "graphRun" },
+      input: { payloads: [sealed] },
+      firstExecutionRunId: "a",
+    };
+    return Promise.resolve({ history: { events: [{ workflowExecutionStartedEventAttributes: started }] } });
+  };
+  const listWorkflowExecutions = () => Promise.resolve({ executions: [], nextPageToken: new Uint8Array() });
+  const { options } = access.temporal;
+  // all that is asked of it here
+  const temporal = {
+    options,
+    workflowService: { getWorkflowExecutionHistory, listWorkflowExecutions },
+  } as unknown as Client;
+  const run = new RunHandle({ temporal, namespace: "x" }, { runId: RUN_ID, workflowId: "tea" });
+  await expect(run.address()).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
+});
+
 test("a pause that a run below is not told says so, after those that answer were told", async () => {
   const [middle, lowest] = ["22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"];
   const answers: Readonly<Record<string, () => unknown>> = {

@@ -240,7 +240,7 @@ async function reasonToStay(
   return options.withHistory === true ? undefined : "history";
 }
 
-/** Undefined where Temporal does not have the run. */
+/** Undefined where Temporal does not have the run. One that cannot be told from others of its workflow may go on. */
 async function knownStanding(
   { client }: TemporalSession,
   run: RunMetadata,
@@ -249,6 +249,8 @@ async function knownStanding(
     return await standingOf(client.temporal, await client.handle(referenceOf(run) ?? run.runId).address());
   } catch (error) {
     if (isNotFound(error)) return undefined;
+    const isUnreadable = error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
+    if (isUnreadable) return { isOpen: true, closedAt: undefined };
     throw error;
   }
 }
