@@ -136,7 +136,8 @@ export class RunHandle {
    * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. With `question`, the id of a question, no
    * other question takes it. `by` is who answers, one line of at most 200 characters: it is kept, and nobody checks it. Throws
    * `E_PRECONDITION_FAILED` when the run does not wait at that node or with that question, and for an id that another answer has
-   * had. A text of more than 200 characters to a question is kept under its id with a hash of the text behind it.
+   * had. A text of more than 200 characters to a question is kept under its id with a hash of the text behind it,
+   * where the id has at most 83: of two such texts that begin alike under a longer one the second is not told from the first.
    */
   async answer(answer: {
     readonly nodeId: string;
