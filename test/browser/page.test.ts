@@ -451,9 +451,13 @@ test("by keyboard alone a question is found and answered", async () => {
   const box = page.getByLabel("Your answer");
   await box.waitFor();
   await tabTo(page, box);
+  const sent: (string | null)[] = [];
+  page.on("request", (request) => void (request.url().endsWith("/answer") && sent.push(request.postData())));
+  await page.keyboard.press("Control+Enter"); // nothing is typed yet
   await page.keyboard.type("By keyboard.");
   await page.keyboard.press("Control+Enter");
   await phase(page, "completed");
+  expect(sent).toEqual([expect.stringContaining("By keyboard.")]);
   const node = page
     .getByRole("group", { name: /^Graph/ })
     .getByRole("link")

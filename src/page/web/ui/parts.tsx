@@ -171,16 +171,17 @@ export function DoForm({
   isReady = true,
   children,
 }: DoFormProps) {
+  const isHeld = doing.isBusy || !isReady;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void doing.run(onSubmit);
+        if (!isHeld) void doing.run(onSubmit); // a key may ask for it past the button
       }}
     >
       {children}
       <Fault error={doing.error} />
-      <button type="submit" class={isDangerous ? "danger" : "main"} disabled={doing.isBusy || !isReady}>
+      <button type="submit" class={isDangerous ? "danger" : "main"} disabled={isHeld}>
         {doing.isBusy ? "…" : button}
       </button>
     </form>
