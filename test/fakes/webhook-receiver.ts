@@ -22,7 +22,7 @@ export const taken = status(204);
 export const SECRET = `whsec_${Buffer.from("a secret that only two of us have").toString("base64")}`;
 
 /** A receiver on the loopback address that answers as it is told: one answer after the other, the last again and again. */
-export async function openReceiver(...answers: readonly Answer[]) {
+export async function listenForWebhooks(...answers: readonly Answer[]) {
   const messages: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -40,12 +40,19 @@ export async function openReceiver(...answers: readonly Answer[]) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
     server.closeAllConnections();
     server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/hook`, messages };
+  };
+  return { url: `http://127.0.0.1:${port}/hook`, messages, close };
+}
+
+/** One that goes with its test: for tests that run one after the other, since whose end is meant is the running test's. */
+export async function openReceiver(...answers: readonly Answer[]) {
+  const receiver = await listenForWebhooks(...answers);
+  onTestFinished(receiver.close);
+  return receiver;
 }
 
 /** Whether a message is signed with a secret, as the Standard Webhooks specification tells receivers to look. */

@@ -6,7 +6,7 @@ import type { FailpointName } from "../../src/core/failpoint.js";
 import { sharedBuild } from "../crash/shared-build.js";
 import { answerQuestion, openCrashStage } from "../crash/crash-stage.js";
 import { eventually } from "../fakes/eventually.js";
-import { openReceiver } from "../fakes/webhook-receiver.js";
+import { listenForWebhooks } from "../fakes/webhook-receiver.js";
 
 /** Longer than a worker's death and its activity's timeout take on a busy machine. */
 const TIMEOUT_MS = 600_000;
@@ -15,7 +15,7 @@ const build = sharedBuild();
 
 /** The ids of the messages that a receiver got, when a worker was killed there and another one took its place. */
 async function idsAfterDeathAt(name: FailpointName) {
-  const receiver = await openReceiver();
+  const receiver = await listenForWebhooks();
   const stage = await openCrashStage({ address: inject("temporalAddress"), build });
   try {
     const webhooks = { ops: { url: receiver.url, format: "slack", events: ["question", "completed"] } };
@@ -35,6 +35,7 @@ async function idsAfterDeathAt(name: FailpointName) {
     return { questions: ids().filter((id) => id === idOf(1)), all: new Set(ids()).size };
   } finally {
     await stage.close();
+    receiver.close();
   }
 }
 
