@@ -17,8 +17,7 @@ export async function isOpen(temporal: Client, run: Addressed): Promise<boolean>
 
 /** How a workflow's execution stands. */
 export interface ExecutionStanding {
-  readonly isOpen: boolean;
-  /** UTC, ISO 8601. */
+  /** UTC, ISO 8601; undefined while it goes on. */
   readonly closedAt: string | undefined;
 }
 
@@ -36,15 +35,12 @@ export async function standingOf(
       namespace,
       execution,
     });
-    return { isOpen: OPEN_CODES.includes(Number(info?.status)), closedAt: isoOf(info?.closeTime) };
+    return { closedAt: isoOf(info?.closeTime) };
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
 }
-
-/** RUNNING and PAUSED, as Temporal's service has them. */
-const OPEN_CODES: readonly number[] = [1, 8];
 
 /** What a run is told that ends up so. */
 export function isOver(status: string, cause?: unknown): InterlockError {

@@ -3,7 +3,6 @@ import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { abortable } from "./abortable.js";
 import { updateIdOf } from "./answer-id.js";
 import { type EventChoice, runEvents } from "./run-events.js";
-import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
 import { historiesOf } from "./run-histories.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
@@ -227,11 +226,6 @@ export class RunHandle {
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
   async executionStatus(): Promise<string> {
     return this.guarded(async () => (await this.describe()).status.name);
-  }
-
-  /** When Temporal closed the run, UTC, ISO 8601; undefined while it is open. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
-  async closedAt(): Promise<string | undefined> {
-    return this.guarded(async () => isoOf((await this.describe()).raw.workflowExecutionInfo?.closeTime));
   }
 
   /**

@@ -70,7 +70,7 @@ export function openHousekeeper(options: HousekeeperOptions): Housekeeper {
     const runs: EndedRun[] = [];
     for (const run of waiting.values()) {
       const files = await store.runs.openFiles(run.projectId, run.runId);
-      if (!files.ok || !files.value.notices.areWaiting()) runs.push(run);
+      if (!files.ok || files.value.notices.waiting().length === 0) runs.push(run);
     }
     return runs;
   }

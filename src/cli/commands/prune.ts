@@ -10,7 +10,7 @@ import {
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
-import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
+import { RUN_PHASES, isOverPhase } from "../../core/run/phase.js";
 import { sealErrorIn } from "../../seal/seal-error.js";
 import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
@@ -144,7 +144,7 @@ async function sourcesOf(
   }
 }
 
-const OPEN_PHASES: readonly RunPhase[] = ["idle", "running", "waiting-user"];
+const OPEN_PHASES = RUN_PHASES.filter((phase) => !isOverPhase(phase));
 
 /** A run whose files do not say that it is over, as one that ended when it was last heard of. */
 function asOver(run: RunMetadata): RunMetadata {
@@ -236,7 +236,7 @@ async function reasonToStay(
   if (await isToBeTold(store, session, run)) return "notices";
   const known = await knownStanding(session, run);
   if (known === undefined) return undefined;
-  if (known.isOpen) return "open";
+  if (known.closedAt === undefined) return "open";
   return options.withHistory === true ? undefined : "history";
 }
 
@@ -250,7 +250,7 @@ async function knownStanding(
   } catch (error) {
     if (isNotFound(error)) return undefined;
     const isUnreadable = error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
-    if (isUnreadable) return { isOpen: true, closedAt: undefined };
+    if (isUnreadable) return { closedAt: undefined };
     throw error;
   }
 }
@@ -266,7 +266,8 @@ async function isToBeTold(store: Store, { client }: TemporalSession, run: RunMet
   for (const { change, receiver, keptAt } of files.ok ? files.value.notices.waiting() : []) {
     const workflowId = noticeIdOf({ storeId, projectId, runId, change, webhook: receiver });
     const delivery = await standingOf(client.temporal, { workflowId });
-    if (delivery?.isOpen ?? Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS) return true;
+    const isRecent = Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS;
+    if (delivery === undefined ? isRecent : delivery.closedAt === undefined) return true;
   }
   return false;
 }

@@ -49,11 +49,6 @@ export class Notices {
     }
   }
 
-  /** Whether any was kept and not delivered. */
-  areWaiting(): boolean {
-    return this.waiting().length > 0;
-  }
-
   /** Those that were kept and not delivered: what was given up is among them. */
   waiting(): readonly KeptNotice[] {
     const names = standsThere(this.dir) ? readdirSync(this.dir) : [];
