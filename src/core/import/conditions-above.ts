@@ -12,16 +12,8 @@ const ITEM = /^\s*(?:[-*+•]|\d{1,2}[.)])\s/;
 /** What stands below a line that is no item, as deep as it: items, and what an arrow leads to. */
 const BELOW = /^\s*(?:[-*+•]\s|\d{1,2}[.)]\s|→|->|=>|[⇒⟶⟹➔➜➡])/;
 
-const known = new WeakMap<readonly SourceLine[], ReadonlyMap<number, string>>();
-
 /** The condition that each line stands under, by the line's number. */
 export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number, string> {
-  const found = known.get(body) ?? conditionsIn(body);
-  known.set(body, found);
-  return found;
-}
-
-function conditionsIn(body: readonly SourceLine[]): ReadonlyMap<number, string> {
   const above = new Map<number, string>();
   let condition: { readonly words: string; readonly indent: number; readonly isItem: boolean } | undefined;
   for (const { number, text, isCode } of body) {

@@ -5,7 +5,7 @@ import { type Layers, customizationOf, valueUnder } from "./customization.js";
 import { type Entry, hasStepsOf } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { reportLeftOut } from "./left-out.js";
-import { type Need, needsOf, remembers } from "./needs.js";
+import { type Need, needsOf, referencesOf, remembers } from "./needs.js";
 import { Places } from "./places.js";
 import { type SourceGraph, planGraph } from "./plan-graph.js";
 import { OUTPUT_KEY, UNFILLED, outputPath, withOutputPaths } from "./output-files.js";
@@ -90,23 +90,11 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
     nodes: made.nodes,
     edges: made.edges,
     findings: listed,
-    needs: needsOf(
-      [...graph.texts, ...referencesOf(tree, entry, graph)].map(([path, source]) => ({ path, source })),
-    ),
+    needs: needsOf([...graph.texts, ...referencesOf(tree, entry, graph)]),
     calls,
     configFiles: [...config.files, ...custom.files],
     wholeRunConversation: first !== undefined,
   };
-}
-
-/** Of a skill without steps what it reads: the work is told there. */
-function referencesOf(tree: SourceTree, entry: Entry, graph: SourceGraph): readonly [string, SourceText][] {
-  if (entry.form !== "instructions") return [];
-  const folder = folderOf(entry.document);
-  const read = [...graph.used].filter(
-    (path) => path.endsWith(".md") && isBelow(path, folder) && tree.has(path),
-  );
-  return read.map((path) => [path, readSource(tree.text(path))]);
 }
 
 /** Says of a skill without steps that the `workflow.md` beside it has some: it is a package of its own, of the same name. */

@@ -1,4 +1,8 @@
-import type { SourceText } from "./source-text.js";
+import type { Entry } from "./entries.js";
+import type { SourceGraph } from "./plan-graph.js";
+import { isBelow } from "./references.js";
+import { type SourceText, readSource } from "./source-text.js";
+import { type SourceTree, folderOf } from "./source-tree.js";
 
 /** Something that a run of the package will be asked to do. */
 export interface Need {
@@ -41,17 +45,29 @@ const ASKS: readonly (Omit<Need, "places"> & { readonly asks: RegExp })[] = [
 ];
 
 /** What the steps ask for that goes beyond reading and writing files of the project. */
-export function needsOf(
-  texts: readonly { readonly path: string; readonly source: SourceText }[],
-): readonly Need[] {
+export function needsOf(texts: readonly (readonly [path: string, source: SourceText])[]): readonly Need[] {
   return ASKS.flatMap(({ asks, ...need }) => {
     const places: string[] = [];
-    for (const { path, source } of texts) {
+    for (const [path, source] of texts) {
       const line = source.body.find(({ text }) => asks.test(text.slice(0, 1_000)));
       if (line !== undefined) places.push(`${path}:${line.number}`);
     }
     return places.length === 0 ? [] : [{ ...need, places: places.slice(0, MAX_PLACES) }];
   });
+}
+
+/** Of a skill without steps what it reads, beside its own text: the work is told there. */
+export function referencesOf(
+  tree: SourceTree,
+  entry: Entry,
+  graph: SourceGraph,
+): readonly (readonly [path: string, source: SourceText])[] {
+  if (entry.form !== "instructions") return [];
+  const folder = folderOf(entry.document);
+  const read = [...graph.used].filter(
+    (path) => path.endsWith(".md") && isBelow(path, folder) && tree.has(path),
+  );
+  return read.map((path) => [path, readSource(tree.text(path))]);
 }
 
 const REMEMBERS =

@@ -197,6 +197,7 @@ class GraphWalk {
   }
 
   private followBody(path: string, source: SourceText, references: References): void {
+    const above = conditionsAbove(source.body);
     for (const { line, token, before } of tokensInBody(source.body)) {
       const target = references.resolve(token.text);
       if (target.kind === "other" || this.isOfAnother(path, line, token.at)) continue;
@@ -209,7 +210,7 @@ class GraphWalk {
         );
         continue;
       }
-      const directive = directiveOf(line, token, before, conditionsAbove(source.body).get(line.number));
+      const directive = directiveOf(line, token, before, above.get(line.number));
       if (target.kind === "missing") {
         if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
@@ -238,10 +239,11 @@ class GraphWalk {
   /** Steps that the body names by number, stem or title. Their number in words leads on only where no file is named. */
   private followNames(path: string, source: SourceText): void {
     const namesFiles = this.edgesFrom(path).length > 0;
+    const above = conditionsAbove(source.body);
     let before = "";
     for (const line of source.body) {
       for (const step of this.names.in(line.text, path)) {
-        const directive = directiveOf(line, step, before, conditionsAbove(source.body).get(line.number));
+        const directive = directiveOf(line, step, before, above.get(line.number));
         if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;
