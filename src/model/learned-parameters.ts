@@ -52,23 +52,12 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   [/\balternate\b.{0,60}except for tool calls/i, () => ({ afterTools: "assistant", corrections: "user" })],
   [
     /\b(?:must|should|to|requests) (?:alternate|be alternating)\b|successive user or assistant messages/i,
-    ({ rules }) => ({
-      rules: oneRule(rules),
-      userMessages: "joined",
-      corrections: "user",
-      ownReads: "words",
-    }),
+    takingTurns,
   ],
   // Results count as the user's words here, as Hunyuan and Qianfan have it.
   [
     /角色需?要?交替|提问结束|length of messages must be an odd number|role of message with (?:odd|even) index/i,
-    ({ rules }) => ({
-      rules: oneRule(rules),
-      userMessages: "joined",
-      corrections: "user",
-      ownReads: "words",
-      afterTools: "assistant",
-    }),
+    (dialect) => ({ ...takingTurns(dialect), afterTools: "assistant" }),
   ],
   // One system message is taken; the first of these is MiniMax's word for it.
   [
@@ -150,6 +139,11 @@ const GUESSES: readonly ((dialect: Dialect) => Partial<Dialect>)[] = [
   ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
   () => ({ userMessages: "joined", ownReads: "words", afterTools: "assistant" }),
 ];
+
+/** User and assistant speak in turn. */
+function takingTurns({ rules }: Dialect): Partial<Dialect> {
+  return { rules: oneRule(rules), userMessages: "joined", corrections: "user", ownReads: "words" };
+}
 
 /** One rule, the first: where it stands in the user's words it stays there. */
 function oneRule(rules: Dialect["rules"]): Dialect["rules"] {

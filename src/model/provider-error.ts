@@ -98,10 +98,11 @@ const CODES = [
   "httpStatusCode",
 ];
 
+function listed(list: unknown): readonly (Fields | undefined)[] {
+  return Array.isArray(list) ? list.slice(0, MAX_ERRORS).map(fieldsOf) : [];
+}
+
 function codesIn(fields: Fields, error: Fields): readonly string[] {
-  const [details, errors] = [error["details"], fields["errors"]].map((list) =>
-    Array.isArray(list) ? list.slice(0, MAX_ERRORS).map(fieldsOf) : [],
-  );
   const codes = [
     error["code"],
     error["type"],
@@ -110,8 +111,8 @@ function codesIn(fields: Fields, error: Fields): readonly string[] {
     ...[fields, error].flatMap((place) => CODES.map((name) => place[name])),
     fieldsOf(error["innererror"])?.["code"],
     fieldsOf(fields["base_resp"])?.["status_code"],
-    ...(details ?? []).map((detail) => detail?.["reason"]),
-    ...(errors ?? []).map((one) => one?.["code"]),
+    ...listed(error["details"]).map((detail) => detail?.["reason"]),
+    ...listed(fields["errors"]).map((one) => one?.["code"]),
   ];
   return codes.filter((code) => typeof code === "string" || typeof code === "number").map(String);
 }
