@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, realpath, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, realpath, rename } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
@@ -20,6 +20,7 @@ import {
 } from "../output.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
+import { removeLeftover } from "../../store/disk/remove-leftover.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 import { type Column, tableLines } from "../table.js";
@@ -209,10 +210,10 @@ async function save(
     await pipeline(Readable.from(pieces, { objectMode: false }), writeOwnStream(temporary));
     if (force) await rename(temporary, file);
     else await link(temporary, file); // fails where something has come there meanwhile
-    await rm(temporary, { force: true });
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined); // what has failed before is told
     if (error instanceof ReadRefused) throw refusal(runId, error);
     throw unwritten(file, error);
+  } finally {
+    await removeLeftover(temporary);
   }
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { link, rm } from "node:fs/promises";
+import { link } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
+import { removeLeftover } from "../../store/disk/remove-leftover.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import { CommandError } from "../output.js";
 
@@ -22,6 +23,6 @@ export async function writeNewFile(root: string, path: string, text: string): Pr
       code === "EEXIST" ? "is there already: choose another name with --as" : `cannot be written (${code})`;
     throw new CommandError(`${file} ${why}.`, { cause: error });
   } finally {
-    await rm(temporary, { force: true }).catch(() => undefined); // what has failed before is told
+    await removeLeftover(temporary);
   }
 }

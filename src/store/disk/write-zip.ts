@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { lstatSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { removeLeftover } from "./remove-leftover.js";
 import { writeOwnStream } from "./own-file.js";
 
 /** A zip that is being made: all that is to be in it has been named. */
@@ -65,7 +66,7 @@ export async function writeZip(output: string, zip: OpenZip): Promise<void> {
     await rename(temporary, output);
   } catch (error) {
     opened.get(zip)?.destroy();
-    await rm(temporary, { force: true });
+    await removeLeftover(temporary);
     throw failed.signal.aborted ? failed.signal.reason : error;
   }
 }

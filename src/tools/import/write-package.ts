@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { type Finding, isError } from "../../core/package/findings.js";
@@ -7,6 +7,7 @@ import { isLitter } from "../../core/package/package-path.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import { syncDirectory } from "../../store/disk/atomic-file.js";
+import { removeLeftover } from "../../store/disk/remove-leftover.js";
 
 /**
  * Writes a package into a new directory, or into one that holds nothing but what no package has (`.git`), checked before it has its
@@ -45,7 +46,7 @@ export async function writePackage(
       `cannot be written (${systemCode(error)}): check the directory it is to lie in`,
     );
   } finally {
-    await rm(temporary, { recursive: true, force: true }).catch(() => undefined); // what has failed before is told
+    await removeLeftover(temporary);
   }
 }
 
