@@ -16,7 +16,7 @@ import { parseListing, requireRunName } from "./asked-for.js";
 import { begunWith, refuseInPlain } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
-import { InterlockError, fieldsIn, isNotFound } from "./interlock-error.js";
+import { InterlockError, fieldsIn, isNotFound, knownFieldsIn } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
 import {
   type ListedRun,
@@ -100,6 +100,16 @@ const MAX_QUESTIONS = 10_000;
 /** How long a run is waited for that is asked for its question. */
 const ANSWER_WITHIN_MS = 5_000;
 
+const OPTIONS = [
+  "connection",
+  "namespace",
+  "taskQueue",
+  "sign",
+  "interceptors",
+  "sealKeys",
+  "onReach",
+] as const satisfies readonly (keyof InterlockClientOptions)[];
+
 const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
 
 /** A typed handle on Interlock's runs. */
@@ -122,8 +132,9 @@ export class InterlockClient {
     this.taskQueue = taskQueue ?? DEFAULT_TASK_QUEUE;
   }
 
-  /** Connects to Temporal. Rejects when nothing answers there. */
+  /** Connects to Temporal. Rejects when nothing answers there, and with `E_SCHEMA_VALIDATION` for an option that there is none of. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
+    knownFieldsIn("what a client connects with", options, OPTIONS);
     const connection = await connect(options.connection ?? {}, options.onReach);
     const namespace = options.namespace ?? "default";
     const dataConverter = dataConverterFor(options.sealKeys, "client");

@@ -124,6 +124,7 @@ function cancelledCall(): Call {
   const nothing = (): void => undefined;
   return {
     start(metadata, listener) {
+      listener?.onReceiveMessage?.(null); // as gRPC does before a status that is no answer: what tries again relies on it
       listener?.onReceiveStatus?.({
         code: CANCELLED,
         details: "The connection has been closed.",

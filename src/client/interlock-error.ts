@@ -7,6 +7,7 @@ import {
 } from "@temporalio/client";
 import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
+import { excerpt } from "../core/text.js";
 import { NOT_FOUND } from "./grpc-status.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
@@ -33,6 +34,18 @@ export function fieldsIn<T extends object>(what: string, value: T): T {
   const given: unknown = value;
   if (typeof given === "object" && given !== null) return value;
   throw notValid(`${what} must be an object`);
+}
+
+/** As `fieldsIn`, of something that has these fields and no others. */
+export function knownFieldsIn<T extends object>(
+  what: string,
+  value: T,
+  names: readonly (keyof T & string)[],
+): T {
+  const known = new Set<string>(names);
+  const foreign = Object.keys(fieldsIn(what, value)).find((name) => !known.has(name));
+  if (foreign === undefined) return value;
+  throw notValid(`${what} has no field ${excerpt(foreign)}, only ${names.join(", ")}`);
 }
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */

@@ -25,3 +25,10 @@ test("a connection that is closed while its requests are tried again lets them e
   await connection.close();
   expect(String(await asked)).toContain("The connection has been closed");
 });
+
+test("what is asked of a connection that has been closed says so", async () => {
+  const connection = await connect({ address: inject("temporalAddress") });
+  await connection.close();
+  const asked = await connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
+  expect(String(asked)).toContain("The connection has been closed");
+});
