@@ -38,7 +38,8 @@ export interface Draft {
   readonly messages: readonly ChatMessage[];
   readonly sentTokens: number;
   readonly tokens: number;
-  readonly foldable: readonly FoldableResult[];
+  /** Worked out when it is asked for: most requests fit. */
+  readonly foldable: () => readonly FoldableResult[];
 }
 
 interface Limit {
@@ -70,7 +71,7 @@ export class ContextFit {
       messages,
       sentTokens,
       tokens: Math.ceil(sentTokens * correction),
-      foldable: foldableResults(parts, messages, correction),
+      foldable: () => foldableResults(parts, messages, correction),
     };
   }
 
@@ -82,7 +83,8 @@ export class ContextFit {
     const limit = this.limitOf(entries);
     if (limit === undefined) return undefined;
     const room = roomIn({ ...limit, maxTokens: this.settings.maxTokens });
-    const folding = foldToFit(draft.tokens, room, draft.foldable);
+    if (draft.tokens <= room.wanted) return undefined;
+    const folding = foldToFit(draft.tokens, room, draft.foldable());
     if (folding.size > room.most) throw this.doesNotFit(folding.size, limit.contextTokens);
     return this.entryOf(folding, limit, entries);
   }
@@ -97,7 +99,7 @@ export class ContextFit {
     const { wanted, most } = roomIn({ contextTokens, maxTokens });
     const refused = draft.tokens - 1;
     const room = { wanted: Math.min(wanted, refused), most: Math.min(most, refused) };
-    const folding = foldToFit(draft.tokens, room, draft.foldable);
+    const folding = foldToFit(draft.tokens, room, draft.foldable());
     const entry = this.entryOf(folding, limit, entries);
     if (entry === undefined || entry.nth > MAX_FOLDS_PER_TURN) {
       throw this.doesNotFit(draft.tokens, contextTokens, refusal.message);

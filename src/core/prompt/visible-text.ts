@@ -16,12 +16,17 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
 export const OPENING_TAGS = TAGS.map(([opening]) => opening.toLowerCase());
 export const CLOSING_TAGS = TAGS.map(([, closing]) => closing.toLowerCase());
 export const LONGEST_TAG = Math.max(...[...OPENING_TAGS, ...CLOSING_TAGS].map((tag) => tag.length));
+/** Where there is none of these, there is no tag: what each of them begins with. */
+const TAG_BEGINS = new RegExp(
+  [...new Set([...OPENING_TAGS, ...CLOSING_TAGS].map((tag) => escaped(tag.slice(0, 1))))].join("|"),
+);
 
 /**
  * An answer's text as a person sees it: without what the model thinks aloud in tags. At its beginning a thought that is not
  * closed goes on to the end, and one that is only closed was begun by the server. In code tags are text.
  */
 export function visibleText(text: string): string {
+  if (!TAG_BEGINS.test(text)) return text;
   const rest = text.slice(endOfThoughts(text));
   const begun = rest.trimStart();
   const shown = withoutThoughts(begun);

@@ -140,7 +140,6 @@ interface Waiting {
  */
 async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Waiting): Promise<boolean> {
   let waitedMs = 0;
-  owner.assertHeld();
   for (let pauseMs = FIRST_PAUSE_MS; !tryLock(fd); pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     owner.assertHeld();
     if (hasSuccessor(lockFile, generation)) return false;

@@ -155,15 +155,25 @@ function asRefusal(path: string, error: unknown): unknown {
   return error;
 }
 
+/**
+ * Folders of ours that were looked at, all on the way to them as well, since the event loop last came round: what is done in one turn of
+ * it is one look away from what another program does, with a dozen files or with one.
+ */
+const lookedAt = new Set<string>();
+
 /** Throws `NotOurFile` where a folder on the way to a path of ours is a link: what is made or removed there would be somebody else's. */
 export function refuseLinkedFolders(path: string): void {
   const below: string[] = [];
-  for (let folder = dirname(path); !roots.has(folder); folder = dirname(folder)) {
+  for (let folder = dirname(path); !roots.has(folder) && !lookedAt.has(folder); folder = dirname(folder)) {
     if (folder === dirname(folder)) return; // in no store: a session's folder, or a file that a user has named
     below.push(folder);
   }
-  for (const folder of below) {
+  const found = below.filter((folder) => {
     const entry = lstatSync(folder, { throwIfNoEntry: false });
     if (entry?.isSymbolicLink() === true) throw new NotOurFile(folder, "a link");
-  }
+    return entry !== undefined;
+  });
+  if (found.length === 0) return;
+  if (lookedAt.size === 0) setImmediate(() => lookedAt.clear());
+  for (const folder of found) lookedAt.add(folder);
 }

@@ -65,6 +65,10 @@ export interface PermitOptions {
 
 const MAX_PATH_BYTES = 4096;
 
+/** The calls of a turn, and the turns of a quick model, follow one another within it. */
+const FREE_MS = 1_000;
+const MOST_FREE = 1_000;
+
 const rootSchema = z.strictObject({
   path: z.string().min(1),
   access: z.enum(["read", "write"]),
@@ -85,6 +89,8 @@ export class Roots {
   private readonly storeDir: string;
   private readonly file: string;
   private readonly policy: RootPolicy;
+  /** Which directories are in no forbidden place, and how long that is taken for true, by `performance.now()`. */
+  private readonly freeUntil = new Map<string, number>();
   private readonly rootsIn = keepingLast(
     (text): readonly RegisteredRoot[] => fileSchema.parse(JSON.parse(text)).roots,
   );
@@ -164,10 +170,11 @@ export class Roots {
     if (isReal && real !== withoutSlash(path)) return notUsable(path, "is reached through a link now");
     const approved = this.approves(real, access, path);
     if (!approved.ok) return approved;
-    const forbidden = this.forbids(real);
+    const identity = identityOf(real);
+    const forbidden = this.forbidsNow(real, identity);
     if (forbidden !== undefined) return notAllowed(path, forbidden);
     return isKind(real, kind)
-      ? ok({ path: real, identity: identityOf(real) })
+      ? ok({ path: real, identity })
       : fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
   }
 
@@ -210,6 +217,18 @@ export class Roots {
 
   private get ours(): readonly string[] {
     return [this.storeDir, ...(this.policy.privatePaths ?? [])];
+  }
+
+  /** As `forbids`: of a directory that was found free a moment ago, and is the same one still, nothing more is looked up. */
+  private forbidsNow(real: string, identity: FileIdentity | undefined): Forbidden | undefined {
+    if (identity === undefined) return this.forbids(real);
+    const key = `${identity.dev}:${identity.ino} ${real}`;
+    const now = performance.now();
+    if (now < (this.freeUntil.get(key) ?? 0)) return undefined;
+    const forbidden = this.forbids(real);
+    if (this.freeUntil.size >= MOST_FREE) this.freeUntil.clear();
+    if (forbidden === undefined) this.freeUntil.set(key, now + FREE_MS);
+    return forbidden;
   }
 
   private forbids(real: string): Forbidden | undefined {
