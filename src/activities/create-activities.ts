@@ -11,7 +11,7 @@ import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { partOfGraph } from "./graph-part.js";
 import { runBelow } from "./run-below.js";
-import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
+import { keepPassedNode, recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
 import { openFiles } from "./run-scope.js";
@@ -85,11 +85,14 @@ export function createActivities(deps: ActivityDeps): Activities {
       ),
     async "model.quick-turn"(input) {
       const { info } = Context.current();
-      return quickTurns(input, async (asked, withinMs) => {
-        const answer = await begunTurns.begin(asked, withinMs, (cancellationSignal) =>
-          takeTurn(asked, { info, cancellationSignal }),
-        );
-        return answer && runPlainCalls(asked, answer, tool);
+      return quickTurns(input, {
+        async take(asked, withinMs) {
+          const answer = await begunTurns.begin(asked, withinMs, (cancellationSignal) =>
+            takeTurn(asked, { info, cancellationSignal }),
+          );
+          return answer && runPlainCalls(asked, answer, tool);
+        },
+        keep: (asked, stateSha256) => keepPassedNode(store, asked, stateSha256),
       });
     },
     "graph.part": (input) => partOfGraph(store, input),

@@ -1,14 +1,22 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
+import type {
+  ModelTurnInput,
+  NodeBoundary,
+  PhaseInput,
+  SnapshotInput,
+  UserInput,
+} from "../contract/activities.js";
 import { defined } from "../core/defined.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
+import type { KeptBoundary } from "../core/run/kept-boundary.js";
 import type { JsonObject } from "../core/json.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
 import type { ConversationEntry } from "../store/runs/conversation.js";
 import { moveEarlierEntries } from "../store/runs/earlier-files.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { unwrap } from "./failures.js";
@@ -78,6 +86,35 @@ async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Pro
 }
 
 /**
+ * Keeps the boundary of a visit whose last call has led the run to another node. Undefined, and nothing is kept, where the run stands where it
+ * stood, where the document is not what that call has made of it (`stateSha256`), and where it cannot be done: then the workflow sees to it.
+ */
+export async function keepPassedNode(
+  store: Store,
+  { run, visit, nodeId }: Pick<ModelTurnInput, "run" | "visit" | "nodeId">,
+  stateSha256: string,
+): Promise<KeptBoundary | undefined> {
+  try {
+    const files = await openFiles(store, run);
+    const { bytes, sha256: documentSha256, frontmatter } = unwrap(await files.state.read());
+    const next = frontmatter.currentNodeId.trim();
+    if (documentSha256 !== stateSha256 || next === "" || next === nodeId) return undefined;
+    await keepBoundary(files, { visit, nodeId, next, timestamp: new Date().toISOString() }, bytes);
+    return { visit, next, documentSha256 };
+  } catch {
+    return undefined;
+  }
+}
+
+async function keepBoundary(
+  { calls, boundaries }: RunFiles,
+  { visit, nodeId, next, timestamp }: Omit<NodeBoundary, "documentSha256">,
+  document: Uint8Array,
+): Promise<void> {
+  await boundaries.keep({ visit, nodeId, next, timestamp, calls: await calls.count() }, document);
+}
+
+/**
  * Keeps the graph state, and at a node boundary the state document as it stands. Then what is too much for it is moved. With neither it
  * is the bar of a node whose boundary is kept already.
  */
@@ -88,10 +125,8 @@ export async function recordSnapshot(
   if (boundary === undefined && graph === undefined) return undefined;
   const files = await openFiles(store, run);
   if (boundary !== undefined) {
-    const document = unwrap(await files.state.read());
-    const { visit, nodeId, next, timestamp } = boundary;
-    const calls = await files.calls.count();
-    await files.boundaries.keep({ visit, nodeId, next, timestamp, calls }, document.bytes);
+    const { bytes } = unwrap(await files.state.read());
+    await keepBoundary(files, boundary, bytes);
   }
   if (graph !== undefined) {
     await files.graphState.keep(graph, boundary).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import type { BundleToolName } from "../core/bundle/bundle-tools.js";
+import type { KeptBoundary } from "../core/run/kept-boundary.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
 import type { NoQuestion } from "../core/run/no-question.js";
 import type { RunExecution } from "../core/run/run-execution.js";
@@ -129,6 +130,8 @@ export interface ModelTurnInput {
   readonly runs?: Pick<ToolCallInput, "stateSha256" | "now">;
   /** A quick turn takes so many more along with it at most. */
   readonly ahead?: number;
+  /** A quick turn whose last call leads the run to another node keeps the boundary of the visit, which is over then. */
+  readonly keeps?: true;
 }
 
 export interface ModelTurnResult {
@@ -152,6 +155,8 @@ export interface ModelTurnResult {
   readonly ran?: { readonly now: string; readonly outcomes: readonly ToolCallOutcome[] };
   /** The turns that a quick one has taken along, each as if it had been asked for by itself. */
   readonly ahead?: readonly ModelTurnResult[];
+  /** The boundary that a quick turn has kept. */
+  readonly kept?: KeptBoundary;
 }
 
 /** The model says that a bundle run is done: it is, or something is missing. */

@@ -2,6 +2,7 @@ import { TemporalFailure, log } from "@temporalio/workflow";
 import type { NodeBoundary } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
+import { isKept } from "../core/run/kept-boundary.js";
 import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { takeMoved } from "../core/run/state-changes.js";
@@ -64,9 +65,12 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
     return shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
   }
   if (record.isQuickBoundary) {
-    const kept = await tryLocally(record, async () => ({
-      moved: await quickSaves["state.snapshot"].executeWithOptions(shown, [input]),
-    }));
+    // By the turn that has led the run on.
+    const kept = isKept(record.kept, boundary)
+      ? { moved: undefined }
+      : await tryLocally(record, async () => ({
+          moved: await quickSaves["state.snapshot"].executeWithOptions(shown, [input]),
+        }));
     if (kept !== undefined) {
       record.taskLoad.noteBoundary();
       showBar(record, shown);

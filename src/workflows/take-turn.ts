@@ -103,10 +103,12 @@ async function askModel(
             ...input,
             runs: { stateSha256: record.carried.stateSha256, now: new Date(beganAt).toISOString() },
             ahead: kind.userMayFinish ? 0 : turnsAhead(record, limits),
+            ...(keepsInTurn(record) ? { keeps: true as const } : {}),
           },
         ]),
       )
     : undefined;
+  record.kept = quick?.kept;
   if (quick !== undefined) {
     record.taskLoad.noteTurns(quick.tookMs ?? 0);
     record.taskLoad.noteSaid(utf8Length(JSON.stringify(quick)));
@@ -119,6 +121,11 @@ async function askModel(
   if (quick === undefined) record.taskLoad.endTask();
   record.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
+}
+
+/** A quick turn that leads the run on keeps the boundary as well: of a run that carries no story, all of it is on disk then. */
+function keepsInTurn({ opened, carried }: RunRecord): boolean {
+  return opened.keepsQuickly === true && carried.story === undefined;
 }
 
 /** Waits a moment, so that another worker may take the turn. Temporal gives it to whoever asks first, often to the same one. */

@@ -47,12 +47,22 @@ async function taken(
   { eachMs = 10, ...changes }: Partial<ModelTurnInput> & { eachMs?: number } = {},
 ) {
   const asked: { readonly input: ModelTurnInput; readonly withinMs: number }[] = [];
-  const result = await quickTurns({ ...input, ...changes }, (each, withinMs) => {
-    asked.push({ input: each, withinMs });
-    vi.advanceTimersByTime(eachMs);
-    return Promise.resolve(results[asked.length - 1]);
-  });
-  return { asked, result };
+  const kept: unknown[] = [];
+  const result = await quickTurns(
+    { ...input, ...changes },
+    {
+      take(each, withinMs) {
+        asked.push({ input: each, withinMs });
+        vi.advanceTimersByTime(eachMs);
+        return Promise.resolve(results[asked.length - 1]);
+      },
+      keep({ visit, turn }, documentSha256) {
+        kept.push({ turn, documentSha256 });
+        return Promise.resolve({ visit, next: "on", documentSha256 });
+      },
+    },
+  );
+  return { asked, result, kept };
 }
 
 test("turns that follow in a moment are taken along, each as the workflow would ask for it", async () => {
@@ -90,7 +100,8 @@ describe("the workflow is asked before the next turn", () => {
     expect((await taken(many, { ahead: 2 })).asked).toHaveLength(3);
     expect((await taken(many, { ahead: 0 })).asked).toHaveLength(1);
     const { ahead: _, ...old } = input;
-    expect(await quickTurns(old, () => Promise.resolve(many[0]))).toEqual({ ...many[0], tookMs: 0 });
+    const steps = { take: () => Promise.resolve(many[0]), keep: () => Promise.resolve(undefined) };
+    expect(await quickTurns(old, steps)).toEqual({ ...many[0], tookMs: 0 });
   });
 
   test("after so many bytes that what follows fits into a payload with them", async () => {
@@ -114,4 +125,28 @@ test("a turn that is not over in time is left to whoever asks next, those before
   expect(result?.ahead).toHaveLength(1);
   // The workflow asks for the next one as for any that is slow.
   expect(result?.tookMs).toBe(1_001);
+});
+
+describe("the boundary of a visit is kept with the turn", () => {
+  const moved = { ...done, state: { sha256: "third" } };
+  const last = turn([done, moved], [read, save]);
+
+  test("whose last call has changed the document, of the version that it has made", async () => {
+    const { result, kept } = await taken([turn(), last], { keeps: true });
+    expect(kept).toEqual([{ turn: 4, documentSha256: "third" }]);
+    expect(result?.kept).toEqual({ visit: input.visit, next: "on", documentSha256: "third" });
+  });
+
+  test.each<[string, ModelTurnResult, Partial<ModelTurnInput>]>([
+    ["where the workflow did not ask for it", last, {}],
+    ["of a turn that only reads", turn(), { keeps: true, ahead: 0 }],
+    ["of calls that are not over", turn([moved], [save, read]), { keeps: true }],
+    ["of a change that did not work", turn([{ ...moved, ok: false }], [save]), { keeps: true }],
+    ["of a turn whose calls the workflow runs", turnResult([save]), { keeps: true }],
+    ["of an artifact that the document names", turn([moved]), { keeps: true, ahead: 0 }],
+  ])("but not %s", async (_, only, changes) => {
+    const { result, kept } = await taken([only], changes);
+    expect(kept).toEqual([]);
+    expect(result).not.toHaveProperty("kept");
+  });
 });

@@ -1,10 +1,10 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { asyncLocalStorage } from "@temporalio/activity";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createActivities } from "../../src/activities/create-activities.js";
 import { openRun } from "../../src/activities/open-run.js";
-import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { keepPassedNode, recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
 import type { ModelCall } from "../../src/core/tools/model-call.js";
@@ -270,6 +270,52 @@ describe("a tool call of the engine", () => {
     await expect(run({ run: { ...scene.opened.run, projectId: "../x" } })).rejects.toMatchObject({
       type: "E_RUN_NOT_FOUND",
     });
+  });
+});
+
+describe("the boundary of a node that was passed", () => {
+  const passed = { visit: 1, nodeId: "ask" };
+  const keep = (stateSha256: string) =>
+    keepPassedNode(scene.world.store, { run: scene.opened.run, ...passed }, stateSha256);
+  const kept = async () => (await scene.files.boundaries.all()).filter(({ visit }) => visit > 0);
+  const document = async () => valueOf(await scene.files.state.read());
+  /** The document as a call has left it that led the run to `middle`. */
+  async function moveOn(): Promise<string> {
+    const text = Buffer.from((await document()).bytes).toString("utf8");
+    const moved = text.replace(/^currentNodeId: .*$/mu, "currentNodeId: middle");
+    await writeFile(join(scene.files.stateDir, "workflow.md"), moved);
+    return (await document()).sha256;
+  }
+
+  test("is kept once, with the document that led on", async () => {
+    const documentSha256 = await moveOn();
+    expect(await keep(documentSha256)).toEqual({ visit: 1, next: "middle", documentSha256 });
+    expect(await kept()).toEqual([
+      { ...passed, next: "middle", documentSha256, calls: 0, timestamp: expect.any(String) },
+    ]);
+    const first = await kept();
+    expect(await keep(documentSha256)).toEqual({ visit: 1, next: "middle", documentSha256 });
+    expect(await kept()).toEqual(first);
+  });
+
+  test("is left to the workflow where the run stands where it stood", async () => {
+    expect(await keep((await document()).sha256)).toBeUndefined();
+    expect(await kept()).toEqual([]);
+  });
+
+  test("is left to the workflow where the document has been changed since", async () => {
+    const before = await document();
+    await moveOn();
+    expect(await keep(before.sha256)).toBeUndefined();
+    expect(await kept()).toEqual([]);
+  });
+
+  test("is left to the workflow where it cannot be kept", async () => {
+    const documentSha256 = await moveOn();
+    const file = join(scene.files.dir, "boundaries.jsonl");
+    await rm(file);
+    await mkdir(file);
+    expect(await keep(documentSha256)).toBeUndefined();
   });
 });
 

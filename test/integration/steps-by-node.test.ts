@@ -29,6 +29,8 @@ interface Steps {
   readonly quickTurns: number;
   /** How many calls were local activities of their own. */
   readonly localCalls: number;
+  /** How many boundaries were. */
+  readonly localBoundaries: number;
 }
 
 /** What a run's history is made of. It replays. */
@@ -51,6 +53,7 @@ async function stepsOf(bench: Bench, run: RunHandle): Promise<Steps> {
     turns: scheduled.filter(({ type }) => type === "model.turn").map(({ shown }) => shown),
     quickTurns: countOf(markers, ["model.quick-turn"]),
     localCalls: countOf(markers, ["fs.read", "fs.write", "state.persist"]),
+    localBoundaries: countOf(markers, ["state.snapshot"]),
   };
 }
 
@@ -92,8 +95,10 @@ test("nodes that are passed quickly are one task of the workflow, up to a bound,
   const { events } = await temporalOf(bench, run).fetchHistory();
   const countOfType = (name: "activityTaskScheduled" | "activityTaskCompleted" | "workflowTaskCompleted") =>
     (events ?? []).filter((event) => event[`${name}EventAttributes`]).length;
-  const { steps, turns } = await stepsOf(bench, run);
+  const { steps, turns, localBoundaries } = await stepsOf(bench, run);
   expect(steps.filter((text) => text.startsWith("state.snapshot: boundary after "))).toHaveLength(visits);
+  // A quick turn that leads on keeps the boundary as well.
+  expect(localBoundaries).toBeLessThanOrEqual(turns.length);
   expect(countOfType("activityTaskCompleted")).toBe(countOfType("activityTaskScheduled"));
   const tasks = countOfType("workflowTaskCompleted");
   expect(tasks).toBeGreaterThan(2); // the opening, 16 visits, 16 visits and the rest

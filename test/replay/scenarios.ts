@@ -286,6 +286,14 @@ const LATER_SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    name: "nodes-kept-with-turns",
+    async run() {
+      const { bench, run } = await graph([{ calls: reads }, { calls: [write] }, ...STRAIGHT], BY_NODES);
+      await run.result();
+      return { bench, run };
+    },
+  },
+  {
     name: "merge-and-subworkflow",
     async run() {
       const bench = await openBench(firstWay);

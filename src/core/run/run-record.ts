@@ -11,6 +11,7 @@ import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/t
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
+import type { KeptBoundary } from "./kept-boundary.js";
 import type { EngineLimits } from "./limits.js";
 import { NO_LOOP } from "./loop-detection.js";
 import type { OpenedRun } from "./opened-run.js";
@@ -66,6 +67,8 @@ export class RunRecord {
   failure: Fault | undefined;
   /** The run of a subworkflow that is waited for. */
   below: RunBelowState | undefined;
+  /** The boundary that the last turn has kept, where it was asked to. */
+  kept: KeptBoundary | undefined;
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
   /** The node at which lists and searches say that the run stands, since `at`. */

@@ -72,7 +72,8 @@ export class Boundaries {
       this.known.set(boundary.visit, { boundary, position, bytesSinceWhole, ...defined({ since }) });
       this.visits.push(boundary.visit);
     };
-    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
+    // A line counts the calls that are recorded by then.
+    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner, tellsOfOthers: true });
   }
 
   fence(): Promise<void> {

@@ -182,12 +182,18 @@ describe("what is written in one step", () => {
 });
 
 test("quick turns are one step", async () => {
-  const result = await quickTurns({ ...TURN_INPUT, turn: 1 }, async () => {
-    await say("1");
-    await tell("1");
-    expect(disk.done).toEqual([]);
-    return turnResult([]);
-  });
+  const result = await quickTurns(
+    { ...TURN_INPUT, turn: 1 },
+    {
+      async take() {
+        await say("1");
+        await tell("1");
+        expect(disk.done).toEqual([]);
+        return turnResult([]);
+      },
+      keep: () => Promise.resolve(undefined),
+    },
+  );
   expect(result).toBeDefined();
   expect(disk.done).toEqual(["sync visit-1.jsonl", "sync execution.jsonl"]);
 });
