@@ -22,7 +22,8 @@ const nameSchema = z
   .max(MAX_NAME_CHARS)
   .regex(/^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u);
 
-const identitySchema = z.object({
+/** Loose: what a later version has written beside stays when the store is renamed. */
+const identitySchema = z.looseObject({
   storeId: z.uuid(),
   taskQueue: z.string().min(1),
   /** What people call it. */

@@ -268,7 +268,7 @@ export class Roots {
   }
 
   private damaged(cause: unknown): DamagedRoots {
-    const sentence = `${this.file} is damaged: it must hold the registered roots. Restore it from a backup, or remove it: then it is made again from the runs of this store.`;
+    const sentence = `${this.file} is damaged, or of a later version: it must hold the registered roots. Use the later version that has written it, if one has. Else restore it from a backup, or remove it: then it is made again from the runs of this store.`;
     return new DamagedRoots(sentence, { cause });
   }
 

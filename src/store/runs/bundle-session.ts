@@ -14,7 +14,8 @@ const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 /** More files than this are not saved in one session. */
 const MAX_FILES = 1000;
 
-const manifestSchema = z.object({
+/** Loose: what a later version has written beside stays. */
+const manifestSchema = z.looseObject({
   sessionId: z.string(),
   runId: z.string(),
   /** Variable form. */
@@ -25,7 +26,7 @@ const manifestSchema = z.object({
   updatedAt: z.string(),
   completedAt: z.string().optional(),
   outputs: z.array(
-    z.object({
+    z.looseObject({
       declared: z.string(),
       saveAs: z.string(),
       isExact: z.boolean(),
@@ -33,7 +34,7 @@ const manifestSchema = z.object({
     }),
   ),
   /** Paths are relative to the session folder, sizes in bytes. */
-  files: z.array(z.object({ path: z.string(), size: z.int(), sha256: z.string(), savedAt: z.string() })),
+  files: z.array(z.looseObject({ path: z.string(), size: z.int(), sha256: z.string(), savedAt: z.string() })),
 });
 
 /** `manifest.json` of a session folder (contracts §13). Times are ISO, UTC. */

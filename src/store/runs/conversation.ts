@@ -104,7 +104,7 @@ export class Conversation {
   constructor(path: string, lockFile: string, owner?: HeldLock) {
     const onLine = (line: Buffer, position: LinePosition): void => {
       const entry = parseLine(line);
-      if (entry === undefined) return;
+      if (entry === undefined || !isKnown(entry)) return;
       this.positions.push(position);
       this.index(entry as unknown as ConversationEntry, position); // written by `append`
     };
@@ -163,6 +163,19 @@ export class Conversation {
     return appended;
   }
 }
+
+/** What a later version has said in another way is passed over. */
+function isKnown({ type, calls }: JsonObject): boolean {
+  return typeof type === "string" && TYPES.has(type) && (type !== "assistant" || Array.isArray(calls));
+}
+
+const TYPES: ReadonlySet<string> = new Set<ConversationEntry["type"]>([
+  "begin",
+  "user",
+  "correction",
+  "fold",
+  "assistant",
+]);
 
 function identityOf(entry: ConversationEntry): string {
   switch (entry.type) {

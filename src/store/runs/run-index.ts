@@ -68,7 +68,7 @@ export class DamagedIndex extends Error {
 
   constructor(path: string, cause: unknown) {
     super(
-      `The index of the project's runs (${basename(path)}) cannot be read: restore it. It is ${path}; without a backup, move it away: its runs are no longer listed then, and their folders stay.`,
+      `The index of the project's runs (${basename(path)}) cannot be read: restore it. It is ${path}; if a later version has written it, use that one. Without a backup, move it away: its runs are no longer listed then, and their folders stay.`,
       { cause },
     );
     this.path = path;
@@ -98,6 +98,8 @@ export class RunIndex {
   private readonly file: LineFile;
   private lines = 0;
   private readonly runs = new Map<string, RunMetadata>();
+  /** What a later version has said of a run beside: it stays where the lines are written anew, and is told to nobody. */
+  private readonly beside = new Map<string, object>();
   /** The runs that are known to have been there. */
   private readonly pruned = new Map<string, PrunedRun>();
 
@@ -187,7 +189,9 @@ export class RunIndex {
     await this.exclusively(async (lock) => {
       this.refresh();
       const pruned = [...this.pruned.values()].slice(-MAX_PRUNED);
-      await writeFileAtomic(this.path, textOf([...pruned, ...this.runs.values()]), lock);
+      const lines = [...pruned, ...this.runs.values()];
+      const whole = lines.map((line) => ({ ...line, ...this.beside.get(line.runId) }));
+      await writeFileAtomic(this.path, textOf(whole), lock);
     });
   }
 
@@ -247,6 +251,7 @@ export class RunIndex {
         () => {
           this.runs.clear();
           this.pruned.clear();
+          this.beside.clear();
           this.lines = 0;
         },
         (lines) => {
@@ -264,17 +269,38 @@ export class RunIndex {
   private take(line: unknown): void {
     this.lines += 1;
     if (has(line, "createdAt")) {
-      const run = isPlainRun(line) ? line : runMetadataSchema.parse(line);
-      if (!this.runs.has(run.runId)) this.runs.set(run.runId, run);
-    } else if (has(line, "removed")) this.runs.delete(removalSchema.parse(line).runId);
-    else if (has(line, "pruned")) {
+      const isPlain = isPlainRun(line);
+      const run = isPlain ? line : runMetadataSchema.parse(line);
+      if (this.runs.has(run.runId)) return;
+      this.runs.set(run.runId, run);
+      if (!isPlain) this.keepBeside(line, run);
+    } else if (has(line, "removed")) {
+      const { runId } = removalSchema.parse(line);
+      this.runs.delete(runId);
+      this.beside.delete(runId);
+    } else if (has(line, "pruned")) {
       const pruned = pruningSchema.parse(line);
       this.runs.delete(pruned.runId);
+      this.beside.delete(pruned.runId);
       this.pruned.set(pruned.runId, pruned);
+      this.keepBeside(line, pruned);
     } else {
-      const { runId, phase, lastUpdatedAt } = isPlainChange(line) ? line : changeSchema.parse(line);
+      const news = isPlainChange(line) ? line : changeSchema.parse(line);
+      const { runId, phase, lastUpdatedAt } = news;
       const run = this.runs.get(runId);
-      if (run !== undefined) this.runs.set(runId, { ...run, phase, lastUpdatedAt });
+      if (run === undefined) return;
+      const changed = { ...run, phase, lastUpdatedAt };
+      this.runs.set(runId, changed);
+      this.keepBeside(news, changed);
+    }
+  }
+
+  private keepBeside(line: object, known: { readonly runId: string }): void {
+    for (const field in line) {
+      if (Object.hasOwn(known, field)) continue;
+      const others = Object.entries(line).filter(([each]) => !Object.hasOwn(known, each));
+      this.beside.set(known.runId, { ...this.beside.get(known.runId), ...Object.fromEntries(others) });
+      return;
     }
   }
 
@@ -362,7 +388,7 @@ function isPlainRun(line: object): line is RunMetadata {
   return needed === NEEDED_FIELDS && "phase" in line && PHASES.has(line.phase);
 }
 
-function isPlainChange(line: unknown): line is Change {
+function isPlainChange(line: unknown): line is object & Change {
   if (typeof line !== "object" || line === null) return false;
   const { runId, phase, lastUpdatedAt } = line as Partial<Change>; // checked here
   return typeof runId === "string" && typeof lastUpdatedAt === "string" && PHASES.has(phase);

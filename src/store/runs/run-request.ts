@@ -7,7 +7,8 @@ import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 
-const requestSchema = z.object({
+/** Loose: what a later version has written beside stays. */
+const requestSchema = z.looseObject({
   kind: z.enum(["graph", "bundle"]),
   input: z.record(z.string(), z.json()),
   /** The Temporal workflow that the run belongs to. Absent where an earlier version has made the run: `run-<runId>`. */

@@ -182,7 +182,7 @@ async function openSession(
     status: "running",
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
-    outputs: [...preload.value.outputs],
+    outputs: preload.value.outputs.map((output) => ({ ...output })),
     files: [],
   });
 }
