@@ -69,11 +69,26 @@ type Subjects = RunStatement["subject"];
  * fork or a run below, the chain says nothing, and the statement says so.
  */
 function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, string>): Subjects {
-  const listed = artifacts.flatMap(({ path, sha256 }) => {
-    if (sha256 === null || written.has(path)) return [];
-    return [{ ...subjectOf(path, sha256), annotations: { hashed: "when-signed" as const } }];
-  });
-  return [...[...written].map(([path, sha256]) => subjectOf(path, sha256)), ...listed];
+  const listed = new Map<string, string>();
+  for (const { path, sha256 } of artifacts) {
+    const plain = plainPath(path);
+    if (sha256 !== null && !written.has(plain)) listed.set(plain, sha256);
+  }
+  return [
+    ...[...written].map(([path, sha256]) => subjectOf(path, sha256)),
+    ...[...listed].map(([path, sha256]) => ({
+      ...subjectOf(path, sha256),
+      annotations: { hashed: "when-signed" as const },
+    })),
+  ];
+}
+
+/** A document lists a file as a model spells it: `./a` and `a` are one. */
+function plainPath(path: string): string {
+  return path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .join("/");
 }
 
 /** A file of the project. A folder of it may be called as the run's own files are. */
@@ -87,10 +102,14 @@ function sessionFiles({ facts }: AttestedRun, written: ReadonlyMap<string, strin
   const { projectRoot, places } = facts;
   const way = projectRoot === null ? "" : relative(projectRoot, places.sessionFolder ?? "/");
   const isInside = way !== "" && way.split("/")[0] !== ".." && !isAbsolute(way);
-  return [...written].map(([name, sha256]) => ({
-    name: isInside ? name.replace(SESSION_SUBJECTS, () => `${way}/`) : name,
-    digest: { sha256 },
-  }));
+  return [...written].map(([name, sha256]) =>
+    isInside
+      ? subjectOf(
+          name.replace(SESSION_SUBJECTS, () => `${way}/`),
+          sha256,
+        )
+      : { name, digest: { sha256 } },
+  );
 }
 
 /** What of a graph is said: its nodes and edges. */

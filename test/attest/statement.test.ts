@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { artifactProblems, logProblems, pathProblems } from "../../src/attest/check-statement.js";
 import { storyOf } from "../../src/attest/from-audit.js";
+import { type AttestedRun, makeStatement } from "../../src/attest/make-statement.js";
 import {
   PREDICATE_TYPE,
   type RunStatement,
@@ -275,6 +276,51 @@ describe("artifacts", () => {
     ]);
     expect(await artifactProblems(statement(), { project: await project() })).toEqual([
       "artifacts/x.md is missing.",
+    ]);
+  });
+
+  const subjectsOf = (run: Pick<AttestedRun, "facts" | "artifacts" | "graph">, lines: readonly object[]) => {
+    const log = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const head = { lines: lines.length, sha256: "" };
+    const rest = { rehearsal: false, log, head, knownToTemporal: true, version: "0.2.0" };
+    return makeStatement({ ...run, ...rest }).subject.map(({ name }) => name);
+  };
+  const metadata: AttestedRun["facts"]["metadata"] = {
+    runId: "r",
+    projectId: "p",
+    packageId: "k",
+    workflowRef: "w",
+    activeAgentId: "a",
+    phase: "completed",
+    createdAt: "",
+    lastUpdatedAt: "",
+  };
+  const places = { stateFile: null, logFile: null, sessionFolder: "/p/@state/s" };
+  const facts = { metadata, projectRoot: "/p", places };
+
+  test("that a document lists in another spelling are the same files, and each is one subject", () => {
+    const listed = ["./artifacts/x.md", "artifacts//y.md", "artifacts/./y.md", "@state/./z.md"];
+    const artifacts = listed.map((path) => ({ path, nodeId: null, bytes: 1, sha256: sha256(path) }));
+    const graph = { entryNodeId: "a", nodes: [], edges: [] };
+    expect(subjectsOf({ facts, artifacts, graph }, [write("@project/artifacts/x.md", "last")])).toEqual([
+      "artifacts/x.md",
+      "artifacts/y.md",
+      "@project/@state/z.md",
+      "@state/logs/execution.jsonl",
+    ]);
+  });
+
+  test("of a bundle run in a folder that is called as a run's own files are, are files of the project", () => {
+    const saved = {
+      kind: "tool.exec",
+      toolName: "save_output",
+      nodeId: "workflow",
+      input: { file_path: "x.md", content: { sha256: sha256("x") } },
+      output: { success: true, path: "{session-folder}/x.md" },
+    };
+    expect(subjectsOf({ facts, artifacts: [], graph: null }, [saved])).toEqual([
+      "@project/@state/s/x.md",
+      "@state/logs/execution.jsonl",
     ]);
   });
 
