@@ -14,6 +14,7 @@ import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { dataConverterFor } from "./seal/data-converter.js";
+import { whyLost } from "./store/lost-store.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
@@ -138,7 +139,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   return {
     done,
     capacity,
-    whyNotReady: () => whyNotReady(worker, connection, options.namespace),
+    whyNotReady: () => whyNotReady(worker, connection, options.namespace, store),
     async shutdown() {
       if (worker.getState() === "RUNNING") {
         await announcement.leave();
@@ -201,9 +202,12 @@ async function whyNotReady(
   worker: Worker,
   connection: NativeConnection,
   namespace: string,
+  store: Store,
 ): Promise<string | undefined> {
   const state = worker.getState();
   if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
+  const lost = await whyLost(store);
+  if (lost !== undefined) return lost;
   try {
     await connection.withDeadline(Date.now() + READY_MS, () =>
       connection.workflowService.describeNamespace({ namespace }),

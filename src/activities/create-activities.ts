@@ -14,7 +14,7 @@ import { runBelow } from "./run-below.js";
 import { keepPassedNode, recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
-import { openFiles } from "./run-scope.js";
+import { checkStands, openFiles } from "./run-scope.js";
 import { quickTurns } from "./quick-turns.js";
 import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
@@ -150,6 +150,7 @@ function guarded(
     checkCaller();
     refuseUnsigned(deps, input);
     failpoint("activity.begun");
+    await checkStands(deps.store);
     const result = await activity(input).catch((error: unknown) => {
       throw toActivityError(error);
     });

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { whyLost } from "../store/lost-store.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
@@ -13,6 +14,12 @@ export function checkStore(store: Store, storeId: string | undefined): void {
     type: WRONG_STORE_FAILURE,
     message: `This worker has store ${store.storeId}, but the run lives in store ${storeId}. Start a worker with that store, or give this store a task queue of its own.`,
   });
+}
+
+/** Refuses to work where this worker's store does not stand any more. Retryable: it may be put back, and a worker that has it may come. */
+export async function checkStands(store: Store): Promise<void> {
+  const message = await whyLost(store);
+  if (message !== undefined) throw ApplicationFailure.create({ type: WRONG_STORE_FAILURE, message });
 }
 
 /** The files of a run of this store, for its execution. Throws `ExecutionOver`. */

@@ -10,6 +10,7 @@ import {
 } from "../contract/reads.js";
 import { readStatement } from "../contract/signed.js";
 import { type Result, fail } from "../core/errors.js";
+import { whyLost } from "../store/lost-store.js";
 import { StoreAnswers } from "../reads/store-answers.js";
 import type { ArtifactDeps } from "../reads/artifacts.js";
 import type { SigningDeps } from "./signed-run.js";
@@ -30,6 +31,8 @@ export function storeQuestions(deps: ArtifactDeps & SigningDeps): Readonly<Recor
     async (argument) => {
       const asked = parseAsked(argument);
       if (!asked.ok) return asked;
+      const lost = await whyLost(deps.store);
+      if (lost !== undefined) return fail("E_INTERNAL", lost);
       const refusal = await refusalOf(deps, name, asked.value, askingExecution());
       return refusal ?? answers.page(name, asked.value);
     };

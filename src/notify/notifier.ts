@@ -26,6 +26,7 @@ import { type Webhook, wants } from "../core/notify/webhooks.js";
 import { excerpt } from "../core/text.js";
 import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { whyLost } from "../store/lost-store.js";
 import type { Store } from "../store/store.js";
 import { sendMessage } from "./send-message.js";
 
@@ -169,6 +170,8 @@ async function deliver({ store, webhooks }: NotifierDeps, asked: unknown): Promi
     const message = `This worker has store ${store.storeId}, but the notice lies in store ${ref.storeId}.`;
     throw ApplicationFailure.create({ type: WRONG_STORE_FAILURE, message });
   }
+  const lost = await whyLost(store);
+  if (lost !== undefined) throw ApplicationFailure.create({ type: WRONG_STORE_FAILURE, message: lost });
   const { notices } = await filesOf(store, ref);
   const notice = await notices.read(ref.change, ref.webhook);
   if (notice === undefined) return { found: "There is nothing to tell any more." };
