@@ -1,11 +1,13 @@
-import { appendFile, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, chmod, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collectGarbage } from "../../src/store/collect-garbage.js";
 import { DamagedIndex } from "../../src/store/runs/run-index.js";
+import { openStore } from "../../src/store/store.js";
 import { keepPiece } from "../../src/store/uploads.js";
 import { validPackage, writePackage } from "../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../fakes/run-world.js";
+import { withoutRights } from "../fakes/unprivileged.js";
 
 const OLD = new Date("2020-01-01");
 const BEFORE = new Date("2021-01-01");
@@ -86,6 +88,29 @@ describe("garbage of a store", () => {
     });
     expect(removed).toMatchObject({ error: { code: "E_PRECONDITION_FAILED" } });
     expect(valueOf(await store.packages.open(unused)).manifest.name).toBeDefined();
+  });
+
+  test("is no package of which nobody can say just then whether a run needs it: it is put back as well", async () => {
+    const { world, unused } = await threeVersions();
+    const unreadable = new Error("an index");
+    await expect(world.store.packages.remove(unused, () => Promise.reject(unreadable))).rejects.toBe(
+      unreadable,
+    );
+    expect(await world.store.packages.has(unused)).toBe(true);
+  });
+
+  test("is not looked for where the projects cannot be: no run may be concluded from that", async () => {
+    const { world, run } = await threeVersions();
+    const projects = join(world.store.dir, "projects");
+    await withoutRights(world.dir, async () => {
+      await chmod(projects, 0);
+      await expect(collectGarbage(world.store, { before: BEFORE, stays: false })).rejects.toThrow("EACCES");
+      const others = await openStore(world.store.dir);
+      await expect(others.runs.findRun(run.runId)).rejects.toThrow("EACCES");
+      await expect(others.runs.openFiles(run.projectId, run.runId)).rejects.toThrow("EACCES");
+      await chmod(projects, 0o700);
+    });
+    expect(await installed(world)).toHaveLength(3);
   });
 
   test("are uploads that nobody has installed within an hour", async () => {

@@ -144,8 +144,13 @@ class DirectoryPackageStore implements PackageStore {
       if (found === undefined) return unknown(packageId);
       this.opened.delete(packageId);
       await rename(found.dir, staging);
-      if (await isNeeded()) {
-        await rename(staging, found.dir);
+      const putBack = (): Promise<void> => rename(staging, found.dir);
+      const isTaken = await isNeeded().catch(async (error: unknown) => {
+        await putBack(); // whether a run needs it, nobody knows
+        throw error;
+      });
+      if (isTaken) {
+        await putBack();
         return fail("E_PRECONDITION_FAILED", "A run needs this package.");
       }
       await syncDirectory(this.packagesDir);

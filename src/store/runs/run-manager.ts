@@ -143,9 +143,14 @@ export class RunManager {
     return this.index(run.projectId).placeOf(run);
   }
 
-  /** What is no folder is no project; a link is one that cannot be read. */
+  /** What is no folder is no project; a link is one that cannot be read. Throws what the system says: that there is no run, it is not. */
   private async projectIds(): Promise<readonly string[]> {
-    const entries = await readdir(this.projectsDir, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(this.projectsDir, { withFileTypes: true }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return [];
+        throw error;
+      },
+    );
     return entries
       .filter((entry) => isProjectId(entry.name) && (entry.isDirectory() || entry.isSymbolicLink()))
       .map(({ name }) => name);
@@ -266,14 +271,17 @@ export class RunManager {
     await this.index(run.projectId).setBegun(run.runId, now);
   }
 
-  /** The files of a run that exists, for one of its executions or for none. Fault: `E_RUN_NOT_FOUND`. */
+  /** The files of a run that exists, for one of its executions or for none. Fault: `E_RUN_NOT_FOUND`. Throws what the system says. */
   async openFiles(projectId: string, runId: string, execution?: number): Promise<Result<RunFiles>> {
     const key = `${projectId}/${runId}/${execution ?? ""}`;
     const known = this.opened.get(key);
     if (known !== undefined) return ok(known);
     if (!isRunUuid(runId) || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId, execution);
-    if (!isOwnFolder(files.stateDir)) return runNotFound(runId);
+    if (!isOwnFolder(files.stateDir)) {
+      standsThere(files.stateDir); // throws where it cannot be looked at: that there is none, nobody has said then
+      return runNotFound(runId);
+    }
     this.remember(key, files);
     return ok(files);
   }
