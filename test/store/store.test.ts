@@ -2,7 +2,8 @@ import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/pr
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../../src/store/store.js";
-import { temporaryDirectory } from "../fakes/package-fixture.js";
+import { temporaryDirectory, validPackage } from "../fakes/package-fixture.js";
+import { openRunWorld, valueOf } from "../fakes/run-world.js";
 
 let dir: string;
 beforeEach(async () => {
@@ -92,4 +93,17 @@ describe("opening a store", () => {
     await mkdir(join(dir, "store", ".restoring"));
     expect((await openStore(join(dir, "store"))).storeId).toBe(storeId);
   });
+});
+
+test("a list of directories that is made again has those of every project whose index can be read", async () => {
+  const { dir: place, store, packageId, projectRoot } = await openRunWorld(validPackage());
+  const other = join(place, "other");
+  await mkdir(other);
+  const request = { packageId, activeAgentId: "author" };
+  valueOf(await store.runs.createRun({ ...request, projectRoot: other }));
+  const { projectId } = valueOf(await store.runs.createRun({ ...request, projectRoot }));
+  await writeFile(join(store.dir, "projects", projectId, "runs.jsonl"), "{\n");
+  await rm(join(store.dir, "roots.json"));
+  const { roots } = await openStore(store.dir);
+  expect(roots.list().map(({ path }) => path)).toEqual([other]);
 });

@@ -15,7 +15,7 @@ export async function rootsOfRuns(
     const real = path === undefined ? undefined : realPathOf(path);
     if (real !== undefined) found.push({ path: real, access });
   };
-  for (const { projectId, bundle } of await runs.listAllRuns().catch(() => [])) {
+  for (const { projectId, bundle } of (await runs.surveyRuns()).runs) {
     const root = await runs.projectRoot(projectId);
     if (root.ok) add(root.value, "write");
     if (bundle === undefined) continue;
