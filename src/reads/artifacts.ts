@@ -15,7 +15,7 @@ import { runOnPath } from "../tools/sandbox/run-on-path.js";
 import { Refusal } from "../tools/sandbox/faults.js";
 import { type Workspace, openWorkspace } from "../tools/sandbox/workspace.js";
 import type { Answer } from "./answer-pages.js";
-import { PROJECT, recordedArtifacts } from "./recorded-artifacts.js";
+import { PROJECT, plainPath, recordedArtifacts } from "./recorded-artifacts.js";
 import { openRun } from "./run-facts.js";
 
 export interface ArtifactDeps {
@@ -55,12 +55,13 @@ export async function openArtifact(
   const opened = await openRun(deps.store, asked.run);
   if (!opened.ok) return opened;
   const { run, files } = opened.value;
-  if (!(await recordedArtifacts(run, files)).has(asked.path)) {
+  const path = plainPath(asked.path);
+  if (!(await recordedArtifacts(run, files)).has(path)) {
     const sentence = `Run ${run.runId} has recorded no artifact "${excerpt(asked.path)}". See: interlock artifacts ${run.runId}`;
     return fail("ENOENT", sentence);
   }
   const place = openPlace(deps, run, files, await rootOf(deps.store, run));
-  return place.ok ? openInside(place.value, asked.path) : place;
+  return place.ok ? openInside(place.value, path) : place;
 }
 
 /** Where a run's artifacts lie. */

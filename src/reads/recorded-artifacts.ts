@@ -1,3 +1,4 @@
+import { parseAliasPath } from "../core/tools/alias-path.js";
 import { readManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -48,7 +49,13 @@ async function listedArtifacts(files: RunFiles): Promise<readonly string[]> {
   if (document?.ok !== true) return [];
   const { frontmatter } = document.value;
   const all = allArtifacts(files.stateDir, frontmatter);
-  return all.ok ? all.value : frontmatter.artifacts;
+  return (all.ok ? all.value : frontmatter.artifacts).map(plainPath);
+}
+
+/** A document lists an artifact as a model spells it: `./a` and `a` are one file, and written as the log has it. */
+export function plainPath(path: string): string {
+  const parsed = parseAliasPath(`${PROJECT}${path}`);
+  return (parsed.ok && parsed.value.segments.join("/")) || path;
 }
 
 const ARTIFACTS = "artifacts/";

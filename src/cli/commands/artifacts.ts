@@ -70,7 +70,8 @@ export async function artifactsCommand(
 
 /** By its path, or by the end of it where that says which. */
 function chosenOf(runId: string, artifacts: readonly StoredArtifact[], name: string): StoredArtifact {
-  const exact = artifacts.find(({ path }) => path === name);
+  const plain = name.replace(/^(?:\.\/+)+/, "");
+  const exact = artifacts.find(({ path }) => path === name || path === plain);
   if (exact !== undefined) return exact;
   const ending = artifacts.filter(({ path }) => path.endsWith(`/${name}`));
   const [only, other] = ending;
