@@ -135,7 +135,7 @@ export class RunHandle {
    * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. With `question`, the id of a question, no
    * other question takes it. `by` is who answers, one line of at most 200 characters: it is kept, and nobody checks it. Throws
    * `E_PRECONDITION_FAILED` when the run does not wait at that node or with that question, and for an id that another answer has
-   * had. A text of more than 200 characters to a question is kept under its id with a hash of the text behind it,
+   * had, or the same one of somebody else. A text of more than 200 characters to a question is kept under its id with a hash of the text behind it,
    * where the id has at most 83: of two such texts that begin alike under a longer one the second is not told from the first.
    */
   async answer(answer: {
@@ -151,11 +151,14 @@ export class RunHandle {
       parseAnswerTaken(await this.update(ANSWER_UPDATE, told, updateIdOf(answerId, told))),
     );
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
-    if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
+    const isAlike = taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS);
+    // Whoever says the same has not been heard: what is kept is who was first.
+    if (isAlike && (taken.by === undefined || taken.by === by)) return;
+    const whose = taken.by === undefined ? "" : `, that of ${taken.by}`;
     const message =
       taken.nodeId === nodeId && question !== undefined
-        ? `The question ${question} has another answer already: this one was not taken.`
-        : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
+        ? `The question ${question} has another answer already${whose}: this one was not taken.`
+        : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}${whose}: this one was not taken. Give it another id.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
 

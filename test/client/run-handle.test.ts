@@ -127,7 +127,8 @@ test("what is too long for a worker's answer to it is sent to no run: its workfl
   expect(told).toEqual([]);
 });
 
-test("of two people's long answers to one question that begin alike, the second one hears that it was not taken", async () => {
+/** Says an answer to the question 1.1 of one run, as Temporal and its workflow take it. */
+function answering() {
   const record = openedRecord({ carried: { phase: "waiting-user", visit: 1, turn: 1 } });
   record.question = { nodeId: "ask", text: "Which way?" };
   const outcomes = new Map<string, object>();
@@ -144,16 +145,32 @@ test("of two people's long answers to one question that begin alike, the second 
   const getHandle = () => ({ executeUpdate });
   // all that is asked of it here
   const access = { temporal: { workflow: { getHandle } } as unknown as Client, namespace: "x" };
-  const say = (end: string) => {
-    const text = `${"The plan as it was drafted. ".repeat(10)}${end}`;
-    return new RunHandle(access, RUN_ID).answer({
+  return (text: string, by?: string) =>
+    new RunHandle(access, RUN_ID).answer({
       nodeId: "ask",
       text,
       question: "1.1",
       answerId: "page-1.1",
+      ...(by === undefined ? {} : { by }),
     });
-  };
-  await say("Go on.");
-  await say("Go on.");
-  await expect(say("Stop here!")).rejects.toThrow(/does not wait for an answer/);
+}
+
+test("of two people's long answers to one question that begin alike, the second one hears that it was not taken", async () => {
+  const say = answering();
+  const begins = "The plan as it was drafted. ".repeat(10);
+  await say(`${begins}Go on.`);
+  await say(`${begins}Go on.`);
+  await expect(say(`${begins}Stop here!`)).rejects.toThrow(/does not wait for an answer/);
+});
+
+test("of two people who say the same to one question, the second one hears whose answer it is", async () => {
+  const say = answering();
+  await say("Yes.", "ann");
+  await say("Yes.", "ann");
+  for (const by of ["bob", undefined]) {
+    await expect(say("Yes.", by)).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: "The question 1.1 has another answer already, that of ann: this one was not taken.",
+    });
+  }
 });

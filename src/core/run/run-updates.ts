@@ -59,7 +59,7 @@ export function answerRefusal(
   if (takenBefore(record, updateId) !== undefined) return undefined;
   const { question } = record;
   if (question === undefined || record.answer !== undefined) {
-    return `The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.`;
+    return `The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.${lastOne(record)}`;
   }
   if (question.nodeId !== nodeId) {
     return `The run waits for an answer at ${question.nodeId}, not at ${nodeId}.`;
@@ -70,7 +70,13 @@ export function answerRefusal(
   const asked = questionIn(record.carried);
   return meant === undefined || meant === asked
     ? undefined
-    : `The run waits with question ${asked}, not with ${meant}: an answer to one is none to the other.`;
+    : `The run waits with question ${asked}, not with ${meant}: an answer to one is none to the other.${lastOne(record)}`;
+}
+
+/** Whoever was too late is told who was not. */
+function lastOne({ lastAnswer }: RunRecord): string {
+  const { nodeId, by } = lastAnswer ?? {};
+  return by === undefined ? "" : ` The last answer, at ${nodeId}, is that of ${by}.`;
 }
 
 /** Takes an answer that is not refused; says which one has been taken under its id. */

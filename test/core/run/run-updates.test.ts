@@ -83,6 +83,16 @@ describe("an answer", () => {
     expect(record.answer).toBeUndefined();
   });
 
+  test("that comes too late is told whose answer was taken", () => {
+    const record = asking();
+    takeAnswer(record, "u", { ...ANSWER, by: "ann" });
+    const whose = /\. The last answer, at draft, is that of ann\.$/;
+    expect(answerRefusal(record, "v", { ...ANSWER, by: "bob" })).toMatch(whose);
+    record.answer = undefined;
+    record.update({ visit: 2, turn: 3 });
+    expect(answerRefusal(record, "v", { ...ANSWER, question: "2.2" })).toMatch(whose);
+  });
+
   test("under the id of another update changes nothing and names no answer", () => {
     const record = asking();
     setPaused(record, "u", true);
