@@ -125,6 +125,21 @@ test(
       code: 1,
       stdout: expect.stringContaining("artifacts/out.md is not what the run has made."),
     });
+
+    // Its store has not heard of it: no worker has taken it up.
+    await bench.stopWorker();
+    const { workflow, workflowService } = bench.client.temporal;
+    const { events } = await workflow.getHandle(`run-${runId}`).fetchHistory();
+    const task = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    await workflowService.resetWorkflowExecution({
+      namespace: "default",
+      workflowExecution: { workflowId: `run-${runId}` },
+      workflowTaskFinishEventId: task?.eventId ?? null,
+      requestId: runId,
+    });
+    const goesOn = await shell.run(["attest", runId, "--key", key.secret]);
+    expect([goesOn.code, goesOn.stdout]).toEqual([2, ""]);
+    expect(goesOn.stderr).toContain("goes on in Temporal: a run is attested when it is over.");
   },
 );
 

@@ -16,6 +16,7 @@ import {
 } from "../../attest/dsse.js";
 import { makeStatement } from "../../attest/make-statement.js";
 import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/statement.js";
+import { isOpenStatus } from "../../client/execution-status.js";
 import { wholeFile } from "../../client/store-reader.js";
 import type { JsonObject } from "../../core/json.js";
 import { excerpt, shellWord } from "../../core/text.js";
@@ -97,11 +98,20 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   });
 }
 
-/** What Temporal itself has ended, its store has not heard of. */
-async function phaseOf({ phase }: { readonly phase: RunPhase }, run: RunSession["run"]): Promise<RunPhase> {
-  if (isOverPhase(phase)) return phase;
-  const closedBy = await run.closedBy().catch(() => undefined); // where Temporal says nothing, the store's word counts
-  return closedBy === undefined ? phase : "failed";
+/** What Temporal itself has ended, or lets go on, its store has not heard of. Where Temporal says nothing, the store's word counts. */
+async function phaseOf(
+  { runId, phase }: { readonly runId: string; readonly phase: RunPhase },
+  run: RunSession["run"],
+): Promise<RunPhase> {
+  if (!isOverPhase(phase)) {
+    const closedBy = await run.closedBy().catch(() => undefined);
+    return closedBy === undefined ? phase : "failed";
+  }
+  const status = await run.executionStatus().catch(() => undefined);
+  if (status === undefined || !isOpenStatus(status)) return phase;
+  throw new UsageError(
+    `Run ${runId} is ${phase} by its store, and goes on in Temporal: a run is attested when it is over.`,
+  );
 }
 
 function isRehearsal(request: JsonObject | null): boolean {
