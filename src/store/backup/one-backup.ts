@@ -176,12 +176,11 @@ export class OneBackup {
   private async takePackage(part: string): Promise<void> {
     const pieces = piecesOf(this.dir, part);
     const former = this.partOf(this.former.get(part), pieces);
-    const names = pieces.names();
     const source = packageFiles(this.storeDir, part);
     const isWhole =
       former !== undefined &&
       former.mtimeMs === timeOf(source.dir) &&
-      former.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash)));
+      former.files.every((file) => file.pieces.every((piece) => pieces.holds(piece)));
     if (isWhole) this.keepFormer(part);
     else await this.take(part, source, () => Promise.resolve(true));
   }
@@ -212,7 +211,7 @@ export class OneBackup {
   private async copy(part: string, source: PartSource): Promise<void> {
     const pieces = piecesOf(this.dir, part);
     const former = this.partOf(this.taken.get(part) ?? this.former.get(part), pieces);
-    const before = pieces.names();
+    const before = heldOf(former, pieces);
     const now = await takePart(source, former, pieces);
     const text = JSON.stringify(now);
     const hash = sha256(text);
@@ -246,7 +245,7 @@ export class OneBackup {
     const former = this.partOf(hash, pieces);
     if (hash === undefined || former === undefined) return;
     this.taken.set(part, hash);
-    this.count(part, former, pieces.names());
+    this.count(part, former, heldOf(former, pieces));
     pieces.sweep(new Set([hash, ...hashesOf(former)]));
   }
 
@@ -276,6 +275,12 @@ export class OneBackup {
 
 function below(part: string, parts: Iterable<string>): readonly string[] {
   return [...parts].filter((known) => known.startsWith(`${part}/`));
+}
+
+/** The pieces of a part that are there. */
+function heldOf(part: BackupPart | undefined, pieces: Pieces): ReadonlySet<string> {
+  const all = part?.files.flatMap((file) => file.pieces) ?? [];
+  return new Set(all.filter((piece) => pieces.holds(piece)).map(({ sha256: hash }) => hash));
 }
 
 function hashesOf({ files }: BackupPart): readonly string[] {

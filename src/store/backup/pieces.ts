@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
-import { closeSync, mkdirSync, readSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
-import { isSha256 } from "../../core/sha256.js";
 import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
@@ -30,14 +38,10 @@ export class Pieces {
     this.dir = dir;
   }
 
-  /** What is there, by its hash. */
-  names(): ReadonlySet<string> {
-    try {
-      return new Set(readdirSync(this.dir).filter(isSha256));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Set();
-      throw error;
-    }
+  /** Whether a piece is there, as far as its kind and its length tell: its bytes are looked at when it is read. */
+  holds({ sha256, bytes }: Piece): boolean {
+    const entry = lstatSync(join(this.dir, sha256), { throwIfNoEntry: false });
+    return entry?.isFile() === true && entry.size === bytes;
   }
 
   /** Keeps a stretch of an open file. It is durable after `sync`. */

@@ -41,10 +41,9 @@ export async function takePart(
   former: BackupPart | undefined,
   pieces: Pieces,
 ): Promise<BackupPart> {
-  const kept = pieces.names();
   const base = new Map<string, BackupFile>();
   for (const file of former?.files ?? []) {
-    if (file.pieces.every(({ sha256 }) => kept.has(sha256))) base.set(file.path, file);
+    if (file.pieces.every((piece) => pieces.holds(piece))) base.set(file.path, file);
   }
   const taken = new Map(base);
   const fresh = new Set<string>();

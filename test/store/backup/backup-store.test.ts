@@ -1,4 +1,16 @@
-import { appendFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
@@ -76,6 +88,23 @@ describe("a backup of a store", () => {
     await restoreStore(backup, to);
     expect(await essence(to)).toEqual(await essence(world.store.dir));
     expect(valueOf(await (await openStore(to)).runs.findRun(second)).runId).toBe(second);
+  });
+
+  test("copies anew what is no whole file in the backup any more, without being asked", async () => {
+    const isOf = async (text: Buffer) => {
+      for (const path of await piecesIn()) if (text.equals(await readFile(path))) return path;
+      return "";
+    };
+    const { packageId, store } = world;
+    await takeBackup();
+    const state = await isOf(await readFile(join(runDir, "state/workflow.md")));
+    const manifest = await isOf(await readFile(join(store.dir, "packages", packageId, "bmad.json")));
+    await truncate(state, 0); // as after a failure of its disk
+    await rm(manifest);
+    await symlink(state, manifest);
+    expect((await takeBackup()).copied.pieces).toBe(2);
+    expect(await readFile(state)).toEqual(await readFile(join(runDir, "state/workflow.md")));
+    expect((await lstat(manifest)).isFile()).toBe(true);
   });
 
   test("takes a log anew that another one has replaced", async () => {
