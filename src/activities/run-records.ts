@@ -14,7 +14,7 @@ import type { JsonObject } from "../core/json.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
-import type { ConversationEntry } from "../store/runs/conversation.js";
+import type { ConversationEntry, UserEntry } from "../store/runs/conversation.js";
 import { moveEarlierEntries } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
@@ -37,11 +37,15 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
   return files.audit.record({ kind: "user.input", id, nodeId, ...by, input: digest }, new Date());
 }
 
-/** Temporal knows an answer's id in one execution only: one that other words have had must not be taken for them. */
-function freeId(said: readonly ConversationEntry[], { inputId, text }: UserInput): string {
-  const words = new Map(said.flatMap((entry) => (entry.type === "user" ? [[entry.id, entry.text]] : [])));
+/** Temporal knows an answer's id in one execution only: one that other words, or somebody else, have had must not be taken for them. */
+function freeId(said: readonly ConversationEntry[], { inputId, text, by }: UserInput): string {
+  const words = new Map(said.flatMap((entry) => (entry.type === "user" ? [[entry.id, entry]] : [])));
+  const isOthers = (id: string): boolean => {
+    const known: Pick<UserEntry, "text" | "by"> = words.get(id) ?? { text };
+    return known.text !== text || (by !== undefined && (known.by ?? by) !== by);
+  };
   let id = inputId;
-  for (let next = 2; (words.get(id) ?? text) !== text; next += 1) id = `${inputId}-${next}`;
+  for (let next = 2; isOthers(id); next += 1) id = `${inputId}-${next}`;
   return id;
 }
 

@@ -142,6 +142,20 @@ describe("the user's words", () => {
       "input-3",
     ]);
   });
+
+  test("that somebody else has said before under their id are not taken for theirs", async () => {
+    const said = { conversation: "visit-1", inputId: "page-1.1", nodeId: "ask", text: "Yes." };
+    // A reset lets the question be asked again.
+    for (const by of ["ann", "bob", "ann", "bob"]) {
+      await recordUserInput(scene.world.store, { run: scene.opened.run, ...said, by });
+    }
+    const lines = await jsonLines(scene.files.logFile);
+    expect(lines.map(({ id, by }) => [id, by])).toEqual([
+      ["page-1.1", "ann"],
+      ["page-1.1-2", "bob"],
+    ]);
+    expect(await scene.files.conversation("visit-1").count()).toBe(2);
+  });
 });
 
 describe("a phase", () => {
