@@ -12,6 +12,8 @@ import {
   parseQuestion,
 } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
+import { LineTooLong } from "../store/disk/append-log.js";
+import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedIndex } from "../store/runs/run-index.js";
 import { type ArtifactDeps, artifactsOf, openArtifact } from "./artifacts.js";
 import { type Answer, KeptTexts, bytesAnswer, pageOf, textAnswer } from "./answer-pages.js";
@@ -77,6 +79,13 @@ const BYTE_READS: ByteReads = {
   "read.file": ({ store }, asked) => openFile(store, asked),
 };
 
+/** What is wrong with the store's files, in a sentence: asking again does not help before somebody has seen to it. */
+function isOfFiles(error: unknown): error is Error {
+  if (error instanceof DamagedIndex || error instanceof DamagedBoundary || error instanceof LineTooLong)
+    return true;
+  return error instanceof Error && "code" in error && typeof error.code === "string";
+}
+
 type MaybeLater<T> = T | Promise<T>;
 
 /** What a store answers, whoever asks: a command on its machine, or an activity for one elsewhere. */
@@ -99,7 +108,7 @@ export class StoreAnswers {
       const answer = await this.answer(name, asked);
       return answer.ok ? await pageOf(answer.value, storeId, asked.page) : answer;
     } catch (error) {
-      if (error instanceof DamagedIndex) return fail("E_INTERNAL", error.message);
+      if (isOfFiles(error)) return fail("E_INTERNAL", error.message);
       throw error;
     }
   }

@@ -1,0 +1,56 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { STORE_QUESTIONS } from "../../src/contract/reads.js";
+import { StoreAnswers } from "../../src/reads/store-answers.js";
+import { validPackage } from "../fakes/package-fixture.js";
+import { openRunWorld, valueOf } from "../fakes/run-world.js";
+
+const FILES = [
+  "boundaries.jsonl",
+  "calls.jsonl",
+  "conversation/visit-1.jsonl",
+  "graph-state.json",
+  "graph-state.jsonl",
+  "live",
+  "run.json",
+  "state/logs/execution.jsonl",
+  "state/workflow.md",
+  "status.json",
+];
+const STAND_INS: Readonly<Record<string, (path: string) => unknown>> = {
+  "a named pipe": (path) => execFileSync("mkfifo", [path]),
+  "a folder": (path) => mkdir(path),
+  "a link that leads nowhere": (path) => symlink("nowhere", path),
+};
+
+test.each(Object.keys(STAND_INS))(
+  "a question about a run with %s in the place of a file is answered, or refused with a sentence",
+  async (what) => {
+    const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+    for (const file of FILES) {
+      const { runId, projectId } = valueOf(
+        await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }),
+      );
+      const path = join(store.dir, "projects", projectId, "runs", runId, file);
+      await mkdir(dirname(path), { recursive: true });
+      await rm(path, { force: true, recursive: true });
+      await STAND_INS[what]?.(path);
+      const answers = new StoreAnswers({ store });
+      for (const name of STORE_QUESTIONS.filter((each) => each.startsWith("read."))) {
+        for (const more of [
+          {},
+          { name: "visit-1" },
+          { name: file },
+          { visit: 0 },
+          { path: "x" },
+          { tail: 5 },
+        ]) {
+          const asked = answers.page(name, { question: { run: runId, ...more } });
+          await expect(asked, `${name} ${file}`).resolves.toHaveProperty("ok");
+        }
+      }
+    }
+  },
+);
