@@ -15,7 +15,7 @@ import { runOnPath } from "../tools/sandbox/run-on-path.js";
 import { Refusal } from "../tools/sandbox/faults.js";
 import { type Workspace, openWorkspace } from "../tools/sandbox/workspace.js";
 import type { Answer } from "./answer-pages.js";
-import { PROJECT, plainPath, recordedArtifacts } from "./recorded-artifacts.js";
+import { PROJECT, recordedArtifacts, recordedPath } from "./recorded-artifacts.js";
 import { openRun } from "./run-facts.js";
 
 export interface ArtifactDeps {
@@ -55,8 +55,8 @@ export async function openArtifact(
   const opened = await openRun(deps.store, asked.run);
   if (!opened.ok) return opened;
   const { run, files } = opened.value;
-  const path = plainPath(asked.path);
-  if (!(await recordedArtifacts(run, files)).has(path)) {
+  const path = await recordedPath(run, files, asked.path);
+  if (path === undefined) {
     const sentence = `Run ${run.runId} has recorded no artifact "${excerpt(asked.path)}". See: interlock artifacts ${run.runId}`;
     return fail("ENOENT", sentence);
   }

@@ -11,7 +11,7 @@ export async function recordedArtifacts(
   files: RunFiles,
 ): Promise<ReadonlyMap<string, string | null>> {
   if (bundle === undefined) {
-    const listed = (await listedArtifacts(files)).map((path) => [path, null] as const);
+    const listed = (await listedArtifacts(files)).map((path) => [plainPath(path), null] as const);
     return new Map([...listed, ...(await writtenIn(files))]);
   }
   const manifest = await readManifest(bundle);
@@ -37,7 +37,7 @@ export const PROJECT = "@project/";
 /** The artifacts that were there before the run, and that it has written: its document does not list them (contracts §10). */
 export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): Promise<readonly string[]> {
   if (run.bundle !== undefined || run.phase === "running") return []; // while it runs nobody lists them
-  const listed = new Set(await listedArtifacts(files));
+  const listed = new Set((await listedArtifacts(files)).map(plainPath));
   return [...(await writtenIn(files)).keys()]
     .filter((path) => path.startsWith(ARTIFACTS) && !listed.has(path))
     .slice(0, MAX_WRITTEN_AGAIN);
@@ -49,11 +49,22 @@ async function listedArtifacts(files: RunFiles): Promise<readonly string[]> {
   if (document?.ok !== true) return [];
   const { frontmatter } = document.value;
   const all = allArtifacts(files.stateDir, frontmatter);
-  return (all.ok ? all.value : frontmatter.artifacts).map(plainPath);
+  return all.ok ? all.value : frontmatter.artifacts;
+}
+
+/** The path of an artifact that is asked for by it, or as the document spells it; undefined for what is none. */
+export async function recordedPath(
+  run: RunMetadata,
+  files: RunFiles,
+  asked: string,
+): Promise<string | undefined> {
+  if ((await recordedArtifacts(run, files)).has(asked)) return asked;
+  const isListed = run.bundle === undefined && (await listedArtifacts(files)).includes(asked);
+  return isListed ? plainPath(asked) : undefined;
 }
 
 /** A document lists an artifact as a model spells it: `./a` and `a` are one file, and written as the log has it. */
-export function plainPath(path: string): string {
+function plainPath(path: string): string {
   const parsed = parseAliasPath(`${PROJECT}${path}`);
   return (parsed.ok && parsed.value.segments.join("/")) || path;
 }
