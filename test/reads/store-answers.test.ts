@@ -20,7 +20,7 @@ const FILES = [
   "status.json",
 ];
 const STAND_INS: Readonly<Record<string, (path: string) => unknown>> = {
-  "a named pipe": (path) => execFileSync("mkfifo", [path]),
+  "a named pipe": (path) => execFileSync("sh", ["-c", 'mkfifo "$0"', path]),
   "a folder": (path) => mkdir(path),
   "a link that leads nowhere": (path) => symlink("nowhere", path),
 };
