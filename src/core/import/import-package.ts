@@ -6,6 +6,7 @@ import { type Entry, hasStepsOf } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { reportLeftOut } from "./left-out.js";
 import { type Need, needsOf, referencesOf, remembers } from "./needs.js";
+import { principlesOfMaterial } from "./names-in-material.js";
 import { Places } from "./places.js";
 import { type SourceGraph, planGraph } from "./plan-graph.js";
 import { OUTPUT_KEY, UNFILLED, outputPath, withOutputPaths } from "./output-files.js";
@@ -187,15 +188,17 @@ class PackageMaker {
     const rules = this.rulesFor(this.graph.document, this.document);
     const body = this.document.body.map((line) => rewriteLine(line.text, rules));
     files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
-    files.set("agents.json", renderAgents(name, this.document, this.custom !== undefined));
     if (this.custom !== undefined) files.set(CUSTOMIZATION, `${JSON.stringify(this.custom, undefined, 2)}\n`);
     files.set("workflow.md", renderWorkflow(name, body));
     const entryNodeId = this.ids.get(this.graph.startsAt) ?? "";
     files.set("workflow.graph.json", renderGraph(entryNodeId, this.nodes, this.edges));
     const nodeFiles = new Set(this.graph.nodes);
-    for (const [path, place] of this.places.entries()) {
-      if (!nodeFiles.has(path)) files.set(place, this.material(path));
-    }
+    const material = [...this.places.entries()].flatMap(([path, place]) =>
+      nodeFiles.has(path) ? [] : [[place, this.material(path)] as const],
+    );
+    for (const [place, text] of material) files.set(place, text);
+    const principles = principlesOfMaterial(material, rules);
+    files.set("agents.json", renderAgents(name, this.document, this.custom !== undefined, principles));
     for (const [index, path] of this.graph.nodes.entries()) {
       const node = this.nodes[index];
       if (node !== undefined) files.set(node.file, this.step(path, node));

@@ -70,6 +70,8 @@ export const OWN_FOLDER: ReadonlySet<string> = new Set([
   "bundle-root",
   "workflow-root",
 ]);
+/** The names of the project's folder. */
+export const PROJECT_ROOT: ReadonlySet<string> = new Set(["project-root", "project_root"]);
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
 
 /** Where references of one file lead. */
@@ -93,7 +95,7 @@ export class References {
     );
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inTree([this.entryFolder], rest);
-    if (variable === "project-root" || variable === "project_root") return this.installed(rest);
+    if (PROJECT_ROOT.has(variable)) return this.installed(rest);
     if (INSTALLED.test(text)) return this.installed(text);
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
     return this.inTree([folderOf(this.file), this.entryFolder], text);

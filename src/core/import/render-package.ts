@@ -119,7 +119,12 @@ const CUSTOMIZED =
   "What a script for customisation or configuration would print was worked out at import: {workflow.name} and {agent.name} are in @pkg/customization.json. Read it instead of running the script.";
 
 /** One agent, made of the words with which the workflow's document describes its role. */
-export function renderAgents(name: string, source: SourceText, isCustomized: boolean): string {
+export function renderAgents(
+  name: string,
+  source: SourceText,
+  isCustomized: boolean,
+  ofMaterial: readonly string[],
+): string {
   const said = roleOf(source);
   const agent = {
     id: "facilitator",
@@ -128,7 +133,7 @@ export function renderAgents(name: string, source: SourceText, isCustomized: boo
       role: said.role || `You lead the user through the workflow ${name}.`,
       identity: said.goal || "An expert in what the workflow is about, and a partner to the user.",
       communication_style: "As the workflow's document says; clear and brief where it says nothing.",
-      principles: isCustomized ? [...PRINCIPLES, CUSTOMIZED] : PRINCIPLES,
+      principles: [...PRINCIPLES, ...ofMaterial, ...(isCustomized ? [CUSTOMIZED] : [])],
     },
     tools: { fs: { enabled: true, maxReadBytes: 400_000, maxWriteBytes: 1_000_000 } },
   };

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isList } from "../json.js";
-import { OWN_FOLDER, type Target, tokensOf } from "./references.js";
+import { OWN_FOLDER, PROJECT_ROOT, type Target, tokensOf } from "./references.js";
 
 /** What a text of the source is rewritten with. */
 export interface RewriteRules {
@@ -43,7 +43,7 @@ function isMarked(line: string, at: number): boolean {
 /** The mounts for the project's folders, and the config's values. */
 function fillIn(text: string, rules: RewriteRules): string {
   return text.replaceAll(/\{\{?(\.?[\w-]{1,80}(?:\.[\w-]{1,80}){0,8})\}?\}/g, (whole, name: string) => {
-    if (name === "project-root" || name === "project_root") return "@project";
+    if (PROJECT_ROOT.has(name)) return "@project";
     if (OWN_FOLDER.has(name)) return "@pkg";
     const isTemplate = whole.startsWith("{{");
     if (isTemplate !== whole.endsWith("}}")) return whole;

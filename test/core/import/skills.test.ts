@@ -37,3 +37,26 @@ test("what the references of a skill without steps ask for is what it needs", ()
     ["git", ["tea/references/brew.md:1"]],
   ]);
 });
+
+test("a model is told where the paths of references and called skills lead, and what their names in braces stand for", () => {
+  const made = importOf(
+    {
+      ...tea("Read `references/brew.md`. Invoke the `taste` skill."),
+      "config.yaml": "planning_artifacts: '{project-root}/plans'\nuser_name: Kim\npot: big\n",
+      "tea/references/brew.md":
+        "For {user_name}: `{planning_artifacts}/tea.md`, as `serve.md` has it, {{pot}}, {leaf}.\n",
+      "tea/references/serve.md": "Serve.\n",
+      "tea/scripts/brew.py": 'print(f"{pot}")\n',
+      "taste/SKILL.md": "Read `{skill-root}/sip.md` and `{project-root}/x.md`.\n",
+    },
+    "tea/SKILL.md",
+  );
+  const agents = made.files.get("agents.json") ?? "";
+  expect(agents).toContain(
+    "a path without a mount begins in the file's own folder or in @pkg, and in those of a skill in @pkg/skills/<its name>.",
+  );
+  expect(agents).toContain(
+    "In those files {planning_artifacts} is @project/plans, {project-root} is @project, {skill-root} is @pkg, or the folder of the skill, {user_name} is Kim.",
+  );
+  expect(importOf(tea("Sip."), "tea/SKILL.md").files.get("agents.json")).not.toContain("other files of @pkg");
+});
