@@ -122,7 +122,7 @@ async function collectInto(
     take(delta);
   }
   if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
-  const made = saidOnce(calls.all.filter(saysMore));
+  const made = saidOnce(calls.whole().filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {
     if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);

@@ -54,7 +54,19 @@ function argumentsText(value: unknown): string {
   if (text === "" || text === "null") return "{}";
   // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
   if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
-  return (text.startsWith('"') && textInText(text)) || text;
+  return (text.startsWith('"') && textInText(text)) || withoutRepeats(text);
+}
+
+/** So often they are said at most. */
+const MOST_TIMES = 8;
+
+/** Arguments that are there several times: gateways take what has come once more, behind its pieces, for one more of them. */
+function withoutRepeats(text: string): string {
+  for (let times = MOST_TIMES; times > 1; times -= 1) {
+    const once = text.slice(0, text.length / times);
+    if (once.endsWith("}") && text.startsWith("{", once.length) && once.repeat(times) === text) return once;
+  }
+  return text;
 }
 
 /** Marks of a model's own behind its arguments, such as `<|eot_id|>`, which its server should have taken out. */

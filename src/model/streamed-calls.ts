@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import { mergePiece } from "./provider-part.js";
 
 /** The calls of a stream, piece by piece. */
@@ -7,10 +7,23 @@ export class StreamedCalls {
   private readonly byIndex = new Map<number, Record<string, unknown>>();
   private readonly byId = new Map<string, Record<string, unknown>>();
   private readonly complete = new Map<Record<string, unknown>, JsonProgress>();
+  /** The last arguments of calls whose pieces have each said again all that the one before has said. */
+  private readonly retold = new Map<Record<string, unknown>, string | undefined>();
   private readonly by: "index" | "id";
 
   constructor(by: "index" | "id") {
     this.by = by;
+  }
+
+  /** All calls as they are meant: some servers say the arguments from their beginning in each piece. */
+  whole(): readonly Fields[] {
+    return this.all.map((call) => {
+      const last = this.retold.get(call);
+      if (last === undefined || last === argumentsIn(call) || isJson(argumentsIn(call)) || !isJson(last))
+        return call;
+      const key = keyOfBody(textOf(call["type"]), call);
+      return { ...call, [key]: { ...fieldsOf(call[key]), arguments: last } };
+    });
   }
 
   /** The call that a piece belongs to, grown by it. */
@@ -25,6 +38,7 @@ export class StreamedCalls {
     mergePiece(call, piece, except);
     this.byId.set(textOf(call["id"]), call);
     this.complete.get(call)?.read(argumentsIn(piece));
+    this.keepRetold(call, argumentsIn(piece));
     if (Object.keys(body).length > 0) {
       const before = fieldsOf(call[key]) ?? {};
       const name = grownName(textOf(before["name"]), textOf(body["name"]));
@@ -33,6 +47,12 @@ export class StreamedCalls {
       call[key] = grown;
     }
     return call;
+  }
+
+  private keepRetold(call: Record<string, unknown>, text: string): void {
+    if (text === "") return;
+    const before = this.retold.has(call) ? this.retold.get(call) : "";
+    this.retold.set(call, before !== undefined && text.startsWith(before) ? text : undefined);
   }
 
   /** Some servers leave the index out, or give it to all calls alike: what a piece says tells whether it begins a call. */
@@ -113,6 +133,15 @@ function argumentsIn(call: Fields): string {
   const body = bodyOf(call);
   const given = body["arguments"] ?? body["input"] ?? "";
   return typeof given === "string" ? given : JSON.stringify(given);
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseAnswer(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a piece has arguments that begin no object. */

@@ -196,6 +196,34 @@ describe("the calls of a stream are the same where", () => {
     ],
     ["arguments are an object", [calls(called(0, "c1", "fs_read", { path: "a" }))], one],
     [
+      "each piece says the arguments from their beginning, as Qianfan's do",
+      [
+        calls(called(0, "c1", "fs_read", "")),
+        calls({ index: 0, function: { arguments: '{"pa' } }),
+        calls({ index: 0, function: { arguments: '{"path":' } }),
+        calls({ index: 0, function: { arguments: A } }),
+        calls({ index: 0, function: { arguments: A } }),
+      ],
+      one,
+    ],
+    [
+      "a piece begins as the one before it, and goes on in it",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls({ index: 0, function: { arguments: '{"path":1}}' } }),
+      ],
+      [["fs_read", '{"path":{"path":1}}']],
+    ],
+    [
+      "the last piece has all of the arguments once more, under the call's id, as GLM's does",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls({ index: 0, function: { arguments: '"a"}' } }),
+        calls({ index: 0, id: "c1", function: { arguments: A } }),
+      ],
+      one,
+    ],
+    [
       "all have one index and one id",
       [calls(called(0, "call", "fs_read", A)), calls(called(0, "call", "fs_list", B))],
       two,
@@ -254,6 +282,11 @@ describe("a call of a whole answer is read where", () => {
   ])("%s", (_, message) => {
     const { toolCalls } = whole({ content: null, ...message });
     expect(toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([["fs_list", "{}"]]);
+  });
+
+  test.each(["{}{}", A + A, A + A + A])("without repeating its arguments: %s", (args) => {
+    const { toolCalls } = whole({ content: null, tool_calls: [called(0, "c", "fs_read", args)] });
+    expect(toolCalls[0]?.argumentsJson).toBe(args.slice(0, args.indexOf("}") + 1));
   });
 
   test("and not where the old form is empty", () => {
