@@ -6,8 +6,8 @@ import {
   request as requestPlain,
 } from "node:http";
 import { Agent as TlsAgent, globalAgent as tlsAgent, request as requestTls } from "node:https";
-import { type Readable, pipeline } from "node:stream";
-import { createGunzip, createInflate } from "node:zlib";
+import { type Readable, type Transform, pipeline } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { barredPort } from "../core/barred-port.js";
 
 /** One request, as it goes out. */
@@ -122,13 +122,21 @@ function letGo(message: IncomingMessage): void {
 
 function decompressed(message: IncomingMessage): Readable {
   const encoding = message.headers["content-encoding"]?.toLowerCase().trim() ?? "";
-  if (encoding === "" || encoding === "identity") return message;
-  if (!/^(?:x-)?gzip$|^deflate$/.test(encoding)) {
+  const unpack = UNPACKED.get(encoding);
+  if (unpack !== undefined) return pipeline(message, unpack(), () => undefined);
+  if (/^(?:zstd|dcz|dcb|(?:x-)?compress)$/.test(encoding)) {
     message.destroy(new Error(`it is in an encoding that was not asked for: ${encoding}`));
-    return message;
   }
-  return pipeline(message, encoding === "deflate" ? createInflate() : createGunzip(), () => undefined);
+  return message;
 }
+
+/** Gzip is asked for, and gateways send others all the same. What packs nothing, such as `utf-8`, is no encoding. */
+const UNPACKED: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
 
 function asFetchThrows(message: string, cause: unknown): TypeError {
   return new TypeError(message, { cause });
