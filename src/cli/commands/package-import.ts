@@ -102,7 +102,7 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const isWithin = (found: string): boolean => found === within || isBelow(found, within);
   const near = [...source.unread, ...source.tree.paths].filter((found) => isNear(found) && isWithin(found));
   const unread = unreadEntries(source.tree).filter(isWithin);
-  const other = entries.length === 0 ? await otherForm(path) : undefined;
+  const other = entries.length === 0 ? await otherForm(path, source) : undefined;
   return { source, entries, unread, near, ...(other === undefined ? {} : { other }) };
 }
 

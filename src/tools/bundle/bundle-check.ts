@@ -110,7 +110,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const others = entries.flatMap(describeOther);
   const unread = unreadEntries(source.tree).filter((path) => path.endsWith(".md"));
   const isEmpty = workflows.length + others.length + source.packages.length === 0;
-  const other = isEmpty ? await otherForm(root) : undefined;
+  const other = isEmpty ? await otherForm(root, source) : undefined;
   return {
     workflows,
     agents,

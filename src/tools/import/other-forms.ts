@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join, relative, sep } from "node:path";
+import type { ReadSource } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
 const OF_VERSION_4 = [".bmad-core", "bmad-core", "core-config.yaml", "core-config.yml", "agent-teams"];
@@ -20,16 +21,29 @@ const PROMPTS = [
   "commands",
 ];
 
+const BEGIN = ["SKILL.md", "workflow.md"];
 const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
 
+/** Of links that are looked behind. */
+const MAX_LINKS = 200;
+
 /** What is known of a directory or a file in which no workflow begins, and what to do; undefined where nothing is. */
-export async function otherForm(path: string): Promise<string | undefined> {
+export async function otherForm(path: string, source: ReadSource): Promise<string | undefined> {
   if ((await stat(path)).isFile()) return formOfFile(path);
   if ((await firstOf(path, OF_VERSION_4)) !== undefined) {
     return "This is BMAD of version 4 or 5: an agent carries its tasks out in a chat, and nothing says which step follows which. Workflows of version 6 and later can be run.";
   }
+  for (const link of linksBelow(path, source)) {
+    if (BEGIN.includes(basename(link)) || (await firstOf(link, BEGIN)) !== undefined)
+      return `"${relative(path, link)}" is a link, and links are not followed: name it, or what it leads to.`;
+  }
   const prompts = await firstOf(path, PROMPTS);
   return prompts === undefined ? undefined : `There are prompts in "${prompts}". To import one, ${ALONE}.`;
+}
+
+function linksBelow(path: string, { root, tree }: ReadSource): readonly string[] {
+  const links = [...tree.leftOut].flatMap(([link, why]) => (why === "link" ? [join(root, link)] : []));
+  return links.filter((link) => link.startsWith(`${path}${sep}`)).slice(0, MAX_LINKS);
 }
 
 function formOfFile(path: string): string | undefined {

@@ -157,6 +157,11 @@ describe("interlock package import", () => {
     writeFileSync(join(dir, "latin/workflow.md"), Buffer.from([0x23, 0x20, 0xff]));
     expect(await run("~/latin")).toBe(1);
     expect(output.text).toContain("workflow.md is like one");
+    put("real/SKILL.md", "Do it.\n");
+    mkdirSync(join(dir, "linked/.claude/skills"), { recursive: true });
+    symlinkSync("../../../real", join(dir, "linked/.claude/skills/tea"));
+    expect(await run("~/linked")).toBe(1);
+    expect(output.text).toContain('".claude/skills/tea" is a link, and links are not followed: name it, or');
     put("men/agent-x/SKILL.md", "Your persona, a menu.\n1\n2\n3\n4\n5\n6\n");
     expect(await run("~/men")).toBe(1);
     expect(output.text).toContain("There are only agents in ");
