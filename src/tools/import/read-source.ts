@@ -1,7 +1,7 @@
-import type { Dirent } from "node:fs";
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
+import { isEntryName } from "../../core/import/step-files.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
@@ -11,6 +11,8 @@ const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_LEVELS_UP = 8;
+/** Files of other kinds in folders of workflows that are looked at: a whole project may lie beside one. */
+const MAX_OTHERS = 500;
 
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
@@ -56,6 +58,7 @@ class TreeReader {
   readonly packages: string[] = [];
   private readonly seen = new Set<string>();
   private bytes = 0;
+  private others = 0;
 
   constructor(root: string) {
     this.root = root;
@@ -63,7 +66,7 @@ class TreeReader {
 
   /** False when a bound was reached. */
   async read(from: string): Promise<boolean> {
-    const queue = [{ folder: from, depth: 0 }];
+    const queue = [{ folder: from, depth: 0, isOfWorkflow: false }];
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       if (this.seen.has(next.folder)) continue;
       this.seen.add(next.folder);
@@ -73,35 +76,39 @@ class TreeReader {
         this.packages.push(next.folder);
         continue;
       }
-      for (const { name, isFolder } of children) {
+      const isOfWorkflow =
+        next.isOfWorkflow || children.some(({ name, kind }) => kind === "text" && isEntryName(name));
+      for (const { name, kind } of children) {
         const path = next.folder === "" ? name : `${next.folder}/${name}`;
-        if (isFolder) {
-          if (next.depth < MAX_DEPTH) queue.push({ folder: path, depth: next.depth + 1 });
+        if (kind === "folder") {
+          if (next.depth < MAX_DEPTH) queue.push({ folder: path, depth: next.depth + 1, isOfWorkflow });
+        } else if (kind === "other") {
+          if (!isOfWorkflow || !(await this.isTakenAsText(path))) this.leave(path, "no text");
         } else if (!(await this.readFile(path))) return false;
       }
     }
     return true;
   }
 
-  private async childrenOf(folder: string): Promise<{ readonly name: string; readonly isFolder: boolean }[]> {
-    const children: { name: string; isFolder: boolean }[] = [];
+  private async childrenOf(folder: string): Promise<Child[]> {
+    const children: Child[] = [];
     const directory = await opendir(join(this.root, folder)).catch(() => undefined);
     if (directory === undefined) return children;
     for await (const entry of directory) {
       if (entry.isDirectory()) {
-        if (await this.isSearched(folder, entry.name)) children.push({ name: entry.name, isFolder: true });
-      } else if (entry.isFile() && TEXTS.test(entry.name)) {
-        children.push({ name: entry.name, isFolder: false });
-      } else this.leave(folder === "" ? entry.name : `${folder}/${entry.name}`, entry);
+        if (await this.isSearched(folder, entry.name)) children.push({ name: entry.name, kind: "folder" });
+      } else if (entry.isFile()) {
+        children.push({ name: entry.name, kind: TEXTS.test(entry.name) ? "text" : "other" });
+      } else if (entry.isSymbolicLink()) {
+        this.leave(folder === "" ? entry.name : `${folder}/${entry.name}`, "link");
+      }
       if (children.length > MAX_FILES) break;
     }
     return children.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  private leave(path: string, entry: Dirent): void {
-    if (this.leftOut.size >= MAX_FILES || basename(path).startsWith(".")) return;
-    if (entry.isSymbolicLink()) this.leftOut.set(path, "link");
-    else if (entry.isFile()) this.leftOut.set(path, "no text");
+  private leave(path: string, why: LeftOut): void {
+    if (this.leftOut.size < MAX_FILES && !basename(path).startsWith(".")) this.leftOut.set(path, why);
   }
 
   /** Of hidden directories those that hold skills: `.claude/skills`, `.opencode/skill`, `skills/.curated`. */
@@ -112,6 +119,17 @@ class TreeReader {
     const below = ["skills", "skill"].map((skills) => join(this.root, folder, name, skills));
     const found = await Promise.all(below.map((path) => lstat(path).catch(() => undefined)));
     return found.some((entry) => entry?.isDirectory() === true);
+  }
+
+  /** Templates, sources and scripts without an ending, which a workflow has beside its texts: what they are their bytes say. */
+  private async isTakenAsText(path: string): Promise<boolean> {
+    if (basename(path).startsWith(".") || this.others >= MAX_OTHERS) return false;
+    if (this.files.has(path)) return true;
+    this.others += 1;
+    const isRead = await this.readFile(path);
+    const isText = this.files.get(path)?.includes("\0") === false;
+    if (!isText) this.files.delete(path);
+    return isRead && isText;
   }
 
   private async readFile(path: string): Promise<boolean> {
@@ -127,6 +145,11 @@ class TreeReader {
     }
     return true;
   }
+}
+
+interface Child {
+  readonly name: string;
+  readonly kind: "folder" | "text" | "other";
 }
 
 const MARKS = ["_bmad", ".bmad", "bmad", ".git", "src/core", "src/core-skills"];

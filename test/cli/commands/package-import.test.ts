@@ -101,6 +101,19 @@ describe("interlock package import", () => {
     expect(readdirSync(dir)).not.toContain("other");
   });
 
+  test("takes along what is text in a workflow's folder, whatever its name ends with", async () => {
+    putTea("tea");
+    put("tea/assets/cup.cs.template", "class Cup {}\n");
+    put("tea/scripts/brew", "#!/bin/sh\n");
+    put("tea/assets/cup.png", Uint8Array.of(0x89, 0x50, 0xff));
+    put("tea/assets/pot.bin", "a\0b");
+    expect(await run("~/tea", "--out", "~/made")).toBe(0);
+    expect(readFileSync(join(dir, "made/assets/cup.cs.template"), "utf8")).toBe("class Cup {}\n");
+    expect(readdirSync(join(dir, "made/scripts"))).toEqual(["brew"]);
+    expect(readdirSync(join(dir, "made/assets"))).toEqual(["cup.cs.template"]);
+    expect(output.text).toContain("the package is without assets/cup.png, assets/pot.bin: of a kind");
+  });
+
   test("asks which one where there are several, or takes all", async () => {
     putTea("kit/a", "one");
     putTea("kit/b", "one");
@@ -220,7 +233,7 @@ test("what is read is bounded, and nothing leads out of it: links, other encodin
   put("kit/tea/huge.md", "x".repeat(1024 * 1024 + 1));
   put("kit/tea/.git/config.md", "x");
   put("kit/tea/node_modules/x/SKILL.md", "x");
-  put("kit/tea/image.png", "x");
+  put("kit/tea/image.png", Uint8Array.of(0x89, 0x50));
   expect(await run("~/kit/tea", "--out", "~/made")).toBe(0);
   const files = readdirSync(join(dir, "made"), { recursive: true }).map(String).sort();
   expect(files).toEqual([
