@@ -31,12 +31,19 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
 export function toAnswer(completion: unknown, answering: Answering): ChatAnswer {
-  const fields = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
+  const fields = unwrapped(fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {});
   try {
     return answerIn(fields, answering);
   } catch (error) {
     throw counted(error, fields["usage"]);
   }
+}
+
+/** Some gateways put the completion into a field of an answer of their own. */
+function unwrapped(fields: Fields): Fields {
+  if (fields["choices"] !== undefined) return fields;
+  const inner = [fields["data"], fields["result"]].map(fieldsOf);
+  return inner.find((value) => Array.isArray(value?.["choices"])) ?? fields;
 }
 
 /** What is no answer may have been counted all the same. */

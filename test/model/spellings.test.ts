@@ -304,6 +304,13 @@ describe("a text is read where it is", () => {
     expect((await streamed([delta({ content }), delta({}, "stop")])).content).toBe(text);
   });
 
+  test.each(["data", "result"])("that a gateway has put into its %s", (place) => {
+    const choices = [{ index: 0, message: { content: "Which?" }, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 5, completion_tokens: 2 };
+    const answer = toAnswer({ success: true, [place]: { choices, usage } }, ANSWERING);
+    expect(answer).toMatchObject({ content: "Which?", usage: { promptTokens: 5, completionTokens: 2 } });
+  });
+
   test("of the first of several choices", async () => {
     const choice = (index: number, content: string, reason: unknown = null) => ({
       choices: [{ index, delta: { content }, finish_reason: reason }],
