@@ -24,7 +24,7 @@ const hint = z.boolean().optional().catch(undefined);
 const toolSchema = z.looseObject({
   name: z.string(),
   description: z.string().nullish(),
-  inputSchema: z.record(z.string(), z.unknown()),
+  inputSchema: z.record(z.string(), z.unknown()).nullish(),
   annotations: z.looseObject({ readOnlyHint: hint, idempotentHint: hint }).optional().catch(undefined),
   execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
@@ -90,7 +90,7 @@ export function mcpTools(options: McpOptions): ToolSource {
           name: `mcp.${name}.${tool.name}`,
           family: `mcp.${name}.`,
           description: tool.description ?? "",
-          parameters: tool.inputSchema as JsonObject, // it came as JSON
+          parameters: ofObject(tool.inputSchema ?? {}) as JsonObject, // it came as JSON
           effect: effectOf(tool, server),
           timeoutMs: server.timeoutSeconds * 1_000,
           run: async (args, { signal, projectRoot }) => {
@@ -150,6 +150,13 @@ function describedTools(
     tell(`The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`);
   }
   return described.filter((tool) => !isTask(tool));
+}
+
+/** Servers leave out what all arguments are, an object, where a tool has none. */
+function ofObject(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { type = null, ...rest } = schema;
+  const isObject = type === null || (Array.isArray(type) && type.includes("object"));
+  return isObject ? { type: "object", ...rest } : schema;
 }
 
 /** A call has to be begun as a task, whose answer is come back for. */

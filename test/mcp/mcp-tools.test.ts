@@ -229,9 +229,14 @@ describe("a server", () => {
     expect(functions.map((tool) => tool.function.name)).toEqual([
       "mcp_s___proto__",
       "mcp_s_bidi",
+      "mcp_s_either",
       "mcp_s_look",
+      "mcp_s_marker",
+      "mcp_s_none",
       "mcp_s_proto",
     ]);
+    // As servers describe what has no arguments: an object, which providers want to be told.
+    expect(functions.map((tool) => tool.function.parameters["type"])).toEqual(functions.map(() => "object"));
     const text = JSON.stringify(functions);
     expect(text).not.toMatch(/[\u202E\u200B]|\\u001b/u);
     expect(text.length).toBeLessThan(10_000);
