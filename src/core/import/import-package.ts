@@ -50,6 +50,8 @@ const CUSTOM_NAME = /^(?:workflow|agent)\./;
 const DOTTED_NAME =
   /\{\{(\.\w{1,80}|config\.[\w.-]{1,200})\}\}|(?<!\{)\{((?:workflow|agent)\.[\w.-]{1,200})\}/g;
 const FINISHED = "finished";
+/** In place of the document where it is the one node: the model reads both, and would read it twice. */
+const IN_ITS_STEP = ["", "The workflow's own document is the step file of its node.", ""];
 
 /** Makes a graph package of an entry that is no `workflow.yaml`. Never throws for what the source holds. */
 export function importPackage(tree: SourceTree, entry: Entry): Imported {
@@ -189,7 +191,8 @@ class PackageMaker {
     const body = this.document.body.map((line) => rewriteLine(line.text, rules));
     files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
     if (this.custom !== undefined) files.set(CUSTOMIZATION, `${JSON.stringify(this.custom, undefined, 2)}\n`);
-    files.set("workflow.md", renderWorkflow(name, body));
+    const isAlone = this.graph.nodes.every((path) => path === this.graph.document);
+    files.set("workflow.md", renderWorkflow(name, isAlone ? IN_ITS_STEP : body));
     const entryNodeId = this.ids.get(this.graph.startsAt) ?? "";
     files.set("workflow.graph.json", renderGraph(entryNodeId, this.nodes, this.edges));
     const nodeFiles = new Set(this.graph.nodes);
@@ -197,8 +200,9 @@ class PackageMaker {
       nodeFiles.has(path) ? [] : [[place, this.material(path)] as const],
     );
     for (const [place, text] of material) files.set(place, text);
-    const principles = principlesOfMaterial(material, rules);
-    files.set("agents.json", renderAgents(name, this.document, this.custom !== undefined, principles));
+    const ofMaterial = principlesOfMaterial(material, rules);
+    const told = { isAlone, isCustomized: this.custom !== undefined, ofMaterial };
+    files.set("agents.json", renderAgents(name, this.document, told));
     for (const [index, path] of this.graph.nodes.entries()) {
       const node = this.nodes[index];
       if (node !== undefined) files.set(node.file, this.step(path, node));

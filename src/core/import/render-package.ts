@@ -101,9 +101,14 @@ export function renderManifest(
   });
 }
 
+/** Where the workflow's own document is. */
+const DOCUMENT =
+  "The body of @state/workflow.md is the workflow's own document, with its goal and your role. Read it at the first node, greet and set up as it says, and load no step because of it.";
+const DOCUMENT_ALONE =
+  "The step file of the one node is the workflow's own document, with its goal and your role: greet and set up as it says.";
+
 /** What an agent is told of workflows that were written for an editor. */
 const PRINCIPLES = [
-  "The body of @state/workflow.md is the workflow's own document, with its goal and your role. Read it at the first node, greet and set up as it says, and load no step because of it.",
   "To load the next step means to finish this node and to set currentNodeId to that step's node. Never read another node's step file.",
   "To halt, to wait or to show a menu means to answer in plain text, without a tool call. The run then waits for the user.",
   "[C] goes on to the next step. Any other menu item, such as [A] or [P], is work within this node, after which you show the menu again.",
@@ -118,12 +123,19 @@ const PRINCIPLES = [
 const CUSTOMIZED =
   "What a script for customisation or configuration would print was worked out at import: {workflow.name} and {agent.name} are in @pkg/customization.json. Read it instead of running the script.";
 
+/** What an agent has to be told of its package. */
+export interface AgentTold {
+  /** The document is the only node. */
+  readonly isAlone: boolean;
+  readonly isCustomized: boolean;
+  readonly ofMaterial: readonly string[];
+}
+
 /** One agent, made of the words with which the workflow's document describes its role. */
 export function renderAgents(
   name: string,
   source: SourceText,
-  isCustomized: boolean,
-  ofMaterial: readonly string[],
+  { isAlone, isCustomized, ofMaterial }: AgentTold,
 ): string {
   const said = roleOf(source);
   const agent = {
@@ -133,7 +145,12 @@ export function renderAgents(
       role: said.role || `You lead the user through the workflow ${name}.`,
       identity: said.goal || "An expert in what the workflow is about, and a partner to the user.",
       communication_style: "As the workflow's document says; clear and brief where it says nothing.",
-      principles: [...PRINCIPLES, ...ofMaterial, ...(isCustomized ? [CUSTOMIZED] : [])],
+      principles: [
+        isAlone ? DOCUMENT_ALONE : DOCUMENT,
+        ...PRINCIPLES,
+        ...ofMaterial,
+        ...(isCustomized ? [CUSTOMIZED] : []),
+      ],
     },
     tools: { fs: { enabled: true, maxReadBytes: 400_000, maxWriteBytes: 1_000_000 } },
   };

@@ -48,7 +48,7 @@ test("three layers are merged: tables deeply, lists one after the other, tables 
       when: "2026-11-24",
     },
   });
-  expect(imported.files.get("workflow.md")).toContain(
+  expect(imported.files.get("steps/workflow.md")).toContain(
     "Use @pkg/assets/pot.md at 90 degrees, 3 times; mind {workflow.facts} and {workflow.none}.",
   );
   expect(imported.files.get("agents.json")).toContain("@pkg/customization.json");
@@ -69,7 +69,7 @@ test("the central configuration has four layers, and what stands in braces of an
     },
     "{{.user_name}}, {user_name} and {{config.core.user_name}} write {{.shelf}}/x.md, {output_folder}/y.md, {{.kind}} and {{.gone}}.",
   );
-  expect(imported.files.get("workflow.md")).toContain(
+  expect(imported.files.get("steps/workflow.md")).toContain(
     "Di, Di and Di write @project/out/shelf/x.md, @project/out/y.md, {{.kind}} and {{.gone}}.",
   );
   expect(said(imported)).toEqual([
@@ -87,7 +87,7 @@ test("a layer that is no TOML is said with its line, and the others count", () =
     },
     "Heat to {workflow.heat}.",
   );
-  expect(imported.files.get("workflow.md")).toContain("Heat to 80.");
+  expect(imported.files.get("steps/workflow.md")).toContain("Heat to 80.");
   expect(said(imported)).toEqual([
     expect.stringMatching(
       /^warning kit\/_bmad\/custom\/brew\.toml:3 is no TOML \(.+\): this layer was left out$/,

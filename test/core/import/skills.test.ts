@@ -60,3 +60,11 @@ test("a model is told where the paths of references and called skills lead, and 
   );
   expect(importOf(tea("Sip."), "tea/SKILL.md").files.get("agents.json")).not.toContain("other files of @pkg");
 });
+
+test("the text of a skill without steps is in its package once, where its node has it", () => {
+  const { files } = importOf(tea("Pour slowly."));
+  const holding = [...files].filter(([, text]) => text.includes("Pour slowly.")).map(([path]) => path);
+  expect(holding).toEqual(["steps/workflow.md"]);
+  expect(files.get("workflow.md")).toContain("own document is the step file of its node");
+  expect(files.get("agents.json")).toContain("The step file of the one node is the workflow's own document");
+});

@@ -57,7 +57,7 @@ test("a name that is to be filled in is none: the folder before it is known", ()
     "SKILL.md": page({ name: "x" }, "Fill in `../x/templates/[template].md`."),
     "templates/one.md": "# One",
   });
-  expect(imported.files.get("workflow.md")).toContain("templates/[template].md");
+  expect(imported.files.get("steps/workflow.md")).toContain("templates/[template].md");
   expect(said(imported)).toEqual([
     'warning SKILL.md:4 "../x/templates/" leaves the directory that is imported: it was left as it is',
   ]);
@@ -168,7 +168,7 @@ test("a rule between blank lines is no front matter", () => {
   const imported = twoSteps("x: 1", "Then read fully and follow `./step-02.md`.");
   expect(waysOf(imported)).toEqual(NEXT);
   const ruled = importOf({ "SKILL.md": "\n---\n\nMake tea.\n\n---\n\nDrink it.\n" });
-  expect(ruled.files.get("workflow.md")).toContain("---\n\nMake tea.\n\n---\n\nDrink it.");
+  expect(ruled.files.get("steps/workflow.md")).toContain("---\n\nMake tea.\n\n---\n\nDrink it.");
 });
 
 test.each([
@@ -207,8 +207,8 @@ test("a folder of the configuration that lies elsewhere is said, and one with ba
       },
       "_bmad/tea/brew/SKILL.md",
     );
-  expect(at("docs\\tea").files.get("workflow.md")).toContain("Write @project/docs/tea/tea.md.");
-  expect(at("C:\\tea").files.get("workflow.md")).toContain("Write @project/artifacts/tea.md.");
+  expect(at("docs\\tea").files.get("steps/workflow.md")).toContain("Write @project/docs/tea/tea.md.");
+  expect(at("C:\\tea").files.get("steps/workflow.md")).toContain("Write @project/artifacts/tea.md.");
   expect(said(at("'C:\\tea'"))).toEqual([
     'warning _bmad/tea/config.yaml:2 output_folder is "C:\\tea", which lies outside of the project: "@project/artifacts" is taken',
   ]);
