@@ -16,7 +16,8 @@ export function principlesOfMaterial(
 ): readonly string[] {
   const texts = [...material].filter(([place]) => READ.test(place));
   if (texts.length === 0) return [];
-  const names = new Set(texts.flatMap(([, text]) => [...text.matchAll(NAME)].map(([, name = ""]) => name)));
+  const names = new Set<string>();
+  for (const [, text] of texts) for (const [, name = ""] of text.matchAll(NAME)) names.add(name);
   const meanings = [...names].sort().flatMap((name) => {
     const meaning = OWN_FOLDER.has(name)
       ? "@pkg, or the folder of the skill"
