@@ -45,7 +45,8 @@ const MAX_WIRE_CHARS = 64;
 const MAX_DESCRIPTION_CHARS = 2_000;
 const MAX_SCHEMA_BYTES = 16 * 1024;
 const SCHEMA_BOUNDS = { maxDepth: 16, maxValues: 1_000 };
-const HASH_CHARS = 8;
+/** Of a name's hash, so many; more where a tool is called as another one would be spelled. */
+const HASH_CHARS = [8, 32];
 
 /**
  * A definition from outside as a model may be shown it: names, size and depth checked, texts printable and cut.
@@ -111,10 +112,17 @@ export function wireNames(names: readonly string[], hashOf: (name: string) => st
   const plain = names.map((name) => name.replaceAll(/[^\w-]/g, "_"));
   const counts = new Map<string, number>();
   for (const wire of plain) counts.set(wire, (counts.get(wire) ?? 0) + 1);
+  const isOwn = (wire: string): boolean => wire.length <= MAX_WIRE_CHARS && counts.get(wire) === 1;
+  const taken = new Set(plain.filter(isOwn));
   return plain.map((wire, index) => {
-    if (wire.length <= MAX_WIRE_CHARS && counts.get(wire) === 1) return wire;
-    const hash = hashOf(names[index] ?? "").slice(0, HASH_CHARS);
-    return `${wire.slice(0, MAX_WIRE_CHARS - HASH_CHARS - 1)}_${hash}`;
+    if (isOwn(wire)) return wire;
+    const hash = hashOf(names[index] ?? "");
+    const spelled = HASH_CHARS.map(
+      (chars) => `${wire.slice(0, MAX_WIRE_CHARS - chars - 1)}_${hash.slice(0, chars)}`,
+    );
+    const free = spelled.find((one) => !taken.has(one)) ?? hash;
+    taken.add(free);
+    return free;
   });
 }
 

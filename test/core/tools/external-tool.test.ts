@@ -110,6 +110,14 @@ describe("the names that providers are told", () => {
     expect(long).toBe(`${"x".repeat(55)}_${hashOf("x".repeat(80)).slice(0, 8)}`);
   });
 
+  test("are not taken by a tool that is called as the spelling of another one", () => {
+    const given = ["mcp.a.b.c", "mcp.a.b_c"];
+    const [dotted = "", plain = ""] = wireNames(given, hashOf);
+    const wires = wireNames([...given, `mcp.${dotted.slice(4)}`, `mcp.${plain.slice(4)}`], hashOf);
+    expect(new Set(wires).size).toBe(4);
+    expect(wires.every((wire) => /^[\w-]{1,64}$/.test(wire))).toBe(true);
+  });
+
   test("are of the right shape, and no two are alike", () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[\w./:-]{1,100}$/), { maxLength: 30 });
     fc.assert(
