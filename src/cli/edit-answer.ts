@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
-import { readOwnText, writeOwnStream } from "../store/disk/own-file.js";
+import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
+import { writtenText } from "../core/written-text.js";
 import { CommandError, UsageError, editorOutput } from "./output.js";
 
 /** What is to be answered, as the editor shows it. */
@@ -17,12 +18,13 @@ export interface Asked {
   readonly text: string;
 }
 
+const NAME = "ANSWER.md";
 /** Stands alone on its line. No line of a question can be taken for it: each has more in front. */
 const MARKER = "# ------------------------ >8 ------------------------";
 
 /**
  * Lets the user write an answer in an editor, below the question. Returns what was written; empty where nothing was. Throws
- * `UsageError` where no editor is named, `CommandError` where it fails.
+ * `UsageError` where no editor is named, `CommandError` where it fails: what it has left then stays, and the error says where.
  */
 export async function editAnswer(editor: string | undefined, asked: Asked): Promise<string> {
   if (editor === undefined) {
@@ -32,17 +34,32 @@ export async function editAnswer(editor: string | undefined, asked: Asked): Prom
   }
   // Only this user may look into it, and nobody else could have made it.
   const dir = await mkdtemp(join(tmpdir(), "interlock-answer-"));
+  const file = join(dir, NAME);
+  const comments = commentsOf(asked);
+  const shown = `${[...comments, MARKER].join("\n")}\n\n`;
+  let isLeft = false;
   try {
-    const file = join(dir, "ANSWER.md");
-    const lines = commentsOf(asked);
     const out = writeOwnStream(file);
-    out.end(`${[...lines, MARKER].join("\n")}\n\n`);
+    out.end(shown);
     await finished(out);
     await runEditor(editor, file);
-    return writtenText(await readOwnText(file), lines);
+    const written = writtenText(await readOwnFile(file));
+    if ("problem" in written) throw new CommandError(`The answer ${written.problem}. Nothing was sent.`);
+    return answerIn(written.text, comments);
+  } catch (error) {
+    isLeft = error instanceof CommandError && !(await isUntouched(dir, shown));
+    if (!isLeft) throw error;
+    const { message } = error as CommandError; // nothing else is left
+    throw new CommandError(`${message} What was written lies in ${file}`, { cause: error });
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    if (!isLeft) await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** Whether an editor has saved nothing, and left no file of its own, as those do that are killed. */
+async function isUntouched(dir: string, shown: string): Promise<boolean> {
+  const names = await readdir(dir);
+  return names.join() === NAME && Buffer.from(shown).equals(await readOwnFile(join(dir, NAME)));
 }
 
 function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[] {
@@ -60,7 +77,7 @@ function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[]
  * The answer in an edited file: all below the marker, and above it what is no comment. Where the marker is gone, only the lines that
  * stood there are left out, so that a heading stays.
  */
-export function writtenText(file: string, comments: readonly string[]): string {
+function answerIn(file: string, comments: readonly string[]): string {
   const lines = file.split(/\r?\n/);
   const marker = lines.findIndex((line) => line.trimEnd() === MARKER);
   const ours = new Set(comments);
