@@ -57,7 +57,8 @@ async function readAll(stream: Readable, what: string): Promise<string> {
   return written.text.replace(/\r?\n$/, "");
 }
 
-function tooLong(what: string): UsageError {
+/** `what` is what was to be an answer. */
+export function tooLong(what: string): UsageError {
   return new UsageError(
     `${what} has more than the ${MAX_USER_INPUT_BYTES} bytes that an answer may have. Put longer texts into a project file.`,
   );

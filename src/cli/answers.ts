@@ -1,6 +1,9 @@
-import { type Interface, createInterface } from "node:readline";
+import type { Interface } from "node:readline";
 import { isDumbTerminal } from "../config.js";
-import { notesAreRead, openTerminal, printNote, printPrompt } from "./output.js";
+import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
+import { writtenText } from "../core/written-text.js";
+import { checkedText, tooLong } from "./answer-text.js";
+import { UsageError, notesAreRead, openTerminal, printNote, printPrompt } from "./output.js";
 
 /** Where answers come from: lines of standard input, prompted for at a terminal. */
 export interface AnswerSource {
@@ -17,27 +20,59 @@ export function userAnswers(): AnswerSource {
   return process.stdin.isTTY && notesAreRead() ? terminalAnswers() : standardInputAnswers();
 }
 
+/** Of an answer, with the carriage return of a line of Windows'. */
+const LONGEST_LINE = MAX_USER_INPUT_BYTES + 1;
+
 /** Reads answers line by line. Nothing is read before the first question. */
 function standardInputAnswers(): AnswerSource {
-  let reader: Interface | undefined;
   let lines: AsyncIterator<string> | undefined;
   return {
     async next() {
-      reader ??= createInterface({ input: process.stdin, terminal: false });
-      lines ??= reader[Symbol.asyncIterator]();
+      lines ??= answersIn(process.stdin);
       printPrompt();
-      for (;;) {
-        const line = await lines.next();
-        if (line.done === true) return undefined;
-        if (line.value.trim() !== "") return line.value;
-      }
+      const line = await lines.next();
+      return line.done === true ? undefined : line.value;
     },
     close() {
-      if (reader === undefined) return;
-      reader.close();
-      process.stdin.destroy(); // an open pipe would keep the process alive
+      if (lines !== undefined) process.stdin.destroy(); // an open pipe would keep the process alive
     },
   };
+}
+
+/**
+ * The answers in lines of an input, as they are sent. It ends with the input, and before a line that can be no answer, which is said:
+ * the lines after it are for other questions.
+ */
+async function* answersIn(input: AsyncIterable<unknown>): AsyncGenerator<string, void> {
+  let number = 0;
+  try {
+    for await (const line of linesIn(input)) {
+      number += 1;
+      const what = `Line ${number} of standard input`;
+      if (line.length > LONGEST_LINE) throw tooLong(what);
+      const written = writtenText(line);
+      if ("problem" in written) throw new UsageError(`${what} ${written.problem}.`);
+      if (written.text.trim() !== "") yield checkedText(written.text);
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError)) return; // it was closed, or cannot be read: nothing more comes
+    printNote(`${error.message} Neither that line nor one after it was sent as an answer.`);
+  }
+}
+
+/** The lines of an input, without their ends. One that is longer than any answer comes as far as it was read, and is the last. */
+async function* linesIn(input: AsyncIterable<unknown>): AsyncGenerator<Buffer, void> {
+  let begun = Buffer.alloc(0);
+  for await (const chunk of input) {
+    let rest = Buffer.concat([begun, Buffer.from(chunk as Uint8Array)]); // no encoding is set
+    for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n")) {
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+    begun = rest;
+    if (begun.length > LONGEST_LINE) break;
+  }
+  if (begun.length > 0) yield begun;
 }
 
 /**
