@@ -19,7 +19,8 @@ import type { Store } from "../store/store.js";
 import { eventsOf } from "./audit-events.js";
 import { openRun } from "./run-facts.js";
 
-const CONVERSATION = /^([a-z]+(?:-\d+)?)\.jsonl$/;
+/** Names are asked for by strangers: a file system fails at one that is too long. */
+const CONVERSATION = /^([a-z]{1,20}(?:-\d{1,20})?)\.jsonl$/;
 const SUMMARY_CHARS = 120;
 /** A call that is longer is shown by its beginning, unparsed. */
 const MAX_PARSED_CHARS = 1_000_000;

@@ -94,16 +94,21 @@ test("the small files of an export from elsewhere are read side by side, a bound
   expect([open.most > 4, open.most <= 9]).toEqual([true, true]);
 });
 
-test.each(["../visit-1", "visit-1.jsonl", "", "other"])("%j is no conversation", async (name) => {
-  const { store, runId, files } = await openWorld();
-  await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), said(1));
-  const asked = [
-    { run: runId, name },
-    { run: runId, name: "visit-1", more: [name] },
-  ];
-  for (const each of asked)
-    expect(await conversationOf(store, each)).toMatchObject({ error: { code: "ENOENT" } });
-});
+const TOO_LONG = ["a".repeat(1_000), `visit-${"9".repeat(1_000)}`];
+
+test.each(["../visit-1", "visit-1.jsonl", "", "other", ...TOO_LONG])(
+  "%j is no conversation",
+  async (name) => {
+    const { store, runId, files } = await openWorld();
+    await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), said(1));
+    const asked = [
+      { run: runId, name },
+      { run: runId, name: "visit-1", more: [name] },
+    ];
+    for (const each of asked)
+      expect(await conversationOf(store, each)).toMatchObject({ error: { code: "ENOENT" } });
+  },
+);
 
 test("a file of a run's folder is one that an archive holds, by a path of real folders", async () => {
   const { store, runId, files } = await openWorld();

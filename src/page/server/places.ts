@@ -1,4 +1,5 @@
 import { ServiceError } from "@temporalio/client";
+import { isAway } from "../../client/away.js";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/describe-run.js";
 import type { StoreReader } from "../../contract/reads.js";
@@ -90,7 +91,8 @@ export async function byWorker<T>(
   try {
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    // What is told in vain is of no `ServiceError`, as what is asked is.
+    if (!(error instanceof ServiceError) && !isAway(error)) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
     throw noWorker(error);
   }
