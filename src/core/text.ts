@@ -59,9 +59,10 @@ const MAX_WORD_CHARS = 400;
 
 /**
  * A text as a word of a shell's command: a stranger may have chosen it, and somebody may paste the command. `otherwise` is what
- * stands there for one that is too long or not printable.
+ * stands there for one that is too long or not printable. A path that begins like an option is no option.
  */
 export function shellWord(text: string, otherwise = "…"): string {
   if (text.length > MAX_WORD_CHARS || text !== excerpt(text, MAX_WORD_CHARS)) return otherwise;
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  const word = text.startsWith("-") ? `./${text}` : text;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

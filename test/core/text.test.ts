@@ -85,5 +85,7 @@ describe("a word of a shell's command", () => {
     ["", "''"],
     ["a\nb", "…"],
     ["x".repeat(401), "…"],
+    ["-odd", "./-odd"],
+    ["--base-url=http:/a b", "'./--base-url=http:/a b'"],
   ])("%j is %s", (text, word) => expect(shellWord(text)).toBe(word));
 });
