@@ -160,7 +160,7 @@ export function loadConfig(
   }
   const env = parsed.data;
   const { data, cache } = platformDirectories(process.env, process.platform, homeDirectory());
-  const storeDir = resolve(env.INTERLOCK_STORE ?? join(data ?? nowhere(), "store"));
+  const storeDir = folderOfItsOwn(resolve(env.INTERLOCK_STORE ?? join(data ?? nowhere(), "store")));
   const cacheDir = env.INTERLOCK_CACHE ?? cache ?? join(storeDir, "cache");
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   const models = catalogOf(env, settings, environment);
@@ -203,6 +203,14 @@ export function loadConfig(
     workerSize: workerSizeOf(env, settings.worker),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
+}
+
+/** A store in the root of the file system would hold every project there is. */
+function folderOfItsOwn(storeDir: string): string {
+  if (storeDir !== parse(storeDir).root) return storeDir;
+  throw new ConfigError(
+    `INTERLOCK_STORE: ${storeDir} is the root of the file system. Name a folder of the store's own.`,
+  );
 }
 
 function nowhere(): never {

@@ -44,6 +44,15 @@ test("without a home directory the store has to be named; a relative one is none
   expect(load().cacheDir).toBe(join(dir, "store", "cache"));
 });
 
+test.each(["/", "//", "/tmp/.."])(
+  "the root of the file system, as %s, is no store: every project would lie in it",
+  (root) => {
+    expect(refusal({ INTERLOCK_STORE: root })).toContain(
+      "INTERLOCK_STORE: / is the root of the file system. Name a folder of the store's own.",
+    );
+  },
+);
+
 describe("the variables", () => {
   test("and the keys of the settings file each stand in docs/settings.md", () => {
     const page = readFileSync(new URL("../docs/settings.md", import.meta.url), "utf8");
