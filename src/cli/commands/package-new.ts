@@ -7,8 +7,9 @@ import {
   newPackage,
   wantedProblem,
 } from "../../core/package/new-package.js";
+import type { Fault } from "../../core/errors.js";
 import { excerpt, shellWord } from "../../core/text.js";
-import { writePackage } from "../../tools/import/write-package.js";
+import { canBeWritten, writePackage } from "../../tools/import/write-package.js";
 import { type Ask, openQuestions } from "../questions.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
@@ -26,12 +27,14 @@ export interface NewOptions {
 export async function packageNewCommand(dir: string, options: NewOptions): Promise<ExitCode> {
   if (dir.trim() === "") throw new UsageError("Name the directory that is to be made.");
   const out = resolve(dir);
+  const place = await canBeWritten(out);
+  if (!place.ok) throw refused(dir, place.error);
   const wanted = await wantedFrom(basename(out), options);
   const problem = wantedProblem(wanted);
   if (problem !== undefined) throw new UsageError(problem);
   const files = newPackage(wanted);
   const written = await writePackage(files, out);
-  if (!written.ok) throw new CommandError(`"${excerpt(dir)}" ${written.error.message}`);
+  if (!written.ok) throw refused(dir, written.error);
   if (options.json === true) {
     printJson({ ok: true, name: wanted.name, out, files: [...files.keys()] });
     return EXIT.done;
@@ -42,6 +45,10 @@ export async function packageNewCommand(dir: string, options: NewOptions): Promi
   const binding = wanted.gate ? " --story story-1 --conditions" : "";
   print(`Walk it without a model: interlock run ${shellWord(dir)} --project <dir> --rehearse${binding}`);
   return EXIT.done;
+}
+
+function refused(dir: string, { message }: Fault): CommandError {
+  return new CommandError(`"${excerpt(dir)}" ${message}`);
 }
 
 /** What the options say; without any, what somebody at a terminal answers. */

@@ -20,9 +20,7 @@ export async function writePackage(
   out: string,
 ): Promise<Result<readonly Finding[]>> {
   const there = await whatIsAt(out);
-  if (there === "something") {
-    return fail("E_PRECONDITION_FAILED", "is there already: name another directory, or remove it");
-  }
+  if (there === "something") return TAKEN;
   const name = `.interlock-making-${randomBytes(6).toString("hex")}`;
   const temporary = join(there === "nothing" ? dirname(out) : out, name);
   try {
@@ -48,6 +46,13 @@ export async function writePackage(
   } finally {
     await removeLeftover(temporary);
   }
+}
+
+const TAKEN = fail("E_PRECONDITION_FAILED", "is there already: name another directory, or remove it");
+
+/** Whether a package can be written there, as far as what is there tells: for whoever has to be asked what it is to be. */
+export async function canBeWritten(out: string): Promise<Result<undefined>> {
+  return (await whatIsAt(out)) === "something" ? TAKEN : ok(undefined);
 }
 
 /** `ours` is the name of what we have made there. */

@@ -125,6 +125,12 @@ describe("interlock package new", () => {
     expect(agents.map(({ id }) => id)).toEqual(["agent-1", "agent-2"]);
   });
 
+  test("says that there is something already before it asks what the package is to be", async () => {
+    put("tea/notes.md", "");
+    expect(await run("new", "~/tea", "--steps", "draft,draft")).toBe(1);
+    expect(output.text).toContain("is there already: name another directory, or remove it");
+  });
+
   test("asks for all of it; an empty answer takes what is offered", async () => {
     const asked: string[] = [];
     const answers = ["", "gather, draft", "brief thorough", "Yes", ""];
