@@ -2,6 +2,7 @@ import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { isEntryName } from "../../core/import/step-files.js";
+import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
@@ -11,8 +12,9 @@ const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_LEVELS_UP = 8;
-/** Files of other kinds in folders of workflows that are looked at: a whole project may lie beside one. */
+/** Files of other kinds in folders of workflows that are looked at, and their texts together: a whole project may lie beside one. */
 const MAX_OTHERS = 500;
+const MAX_OTHERS_BYTES = 8 * 1024 * 1024;
 
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
@@ -59,6 +61,7 @@ class TreeReader {
   private readonly seen = new Set<string>();
   private bytes = 0;
   private others = 0;
+  private othersBytes = 0;
 
   constructor(root: string) {
     this.root = root;
@@ -123,10 +126,13 @@ class TreeReader {
 
   /** Templates, sources and scripts without an ending, which a workflow has beside its texts: what they are their bytes say. */
   private async isTakenAsText(path: string): Promise<boolean> {
-    if (basename(path).startsWith(".") || this.others >= MAX_OTHERS) return false;
+    if (basename(path).startsWith(".") || mayBeSecret(path)) return false;
     if (this.files.has(path)) return true;
+    if (this.others >= MAX_OTHERS || this.othersBytes >= MAX_OTHERS_BYTES) return false;
     this.others += 1;
+    const before = this.bytes;
     const isRead = await this.readFile(path);
+    this.othersBytes += this.bytes - before;
     const isText = this.files.get(path)?.includes("\0") === false;
     if (!isText) this.files.delete(path);
     return isRead && isText;
@@ -145,6 +151,11 @@ class TreeReader {
     }
     return true;
   }
+}
+
+/** A package is handed on: keys and logins stay where they are. */
+function mayBeSecret(path: string): boolean {
+  return protectingRule(DEFAULT_PROTECTED_PATHS, path.split("/"), "read") !== undefined;
 }
 
 interface Child {

@@ -114,6 +114,17 @@ describe("interlock package import", () => {
     expect(output.text).toContain("the package is without assets/cup.png, assets/pot.bin: of a kind");
   });
 
+  test("takes neither keys along nor a folder of data: what is no text of a workflow's leaves room for what is", async () => {
+    putTea("tea");
+    put("tea/server.key", "-----BEGIN PRIVATE KEY-----\n");
+    for (let nth = 10; nth < 20; nth += 1) put(`tea/data/${nth}.log`, "x".repeat(1024 * 1024));
+    put("tea/references/cups.md", "Cups.\n");
+    expect(await run("~/tea", "--out", "~/made")).toBe(0);
+    expect(readdirSync(join(dir, "made"))).not.toContain("server.key");
+    expect(readdirSync(join(dir, "made/references"))).toEqual(["cups.md"]);
+    expect(output.text).toContain("the package is without server.key, data/18.log, data/19.log: of a kind");
+  });
+
   test("asks which one where there are several, or takes all", async () => {
     putTea("kit/a", "one");
     putTea("kit/b", "one");
