@@ -43,7 +43,7 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
 function unwrapped(fields: Fields): Fields {
   if (fields["choices"] !== undefined) return fields;
   const inner = [fields["data"], fields["result"]].map(fieldsOf);
-  return inner.find((value) => Array.isArray(value?.["choices"])) ?? fields;
+  return inner.find((value) => fieldsOf(firstOf(value?.["choices"])) !== undefined) ?? fields;
 }
 
 /** What is no answer may have been counted all the same. */

@@ -124,7 +124,7 @@ function decompressed(message: IncomingMessage): Readable {
   const encoding = message.headers["content-encoding"]?.toLowerCase().trim() ?? "";
   const unpack = UNPACKED.get(encoding);
   if (unpack !== undefined) return pipeline(message, unpack(), () => undefined);
-  if (/^(?:zstd|dcz|dcb|(?:x-)?compress)$/.test(encoding)) {
+  if (/\b(?:zstd|dcz|dcb|compress|gzip|deflate|br)\b/.test(encoding)) {
     message.destroy(new Error(`it is in an encoding that was not asked for: ${encoding}`));
   }
   return message;

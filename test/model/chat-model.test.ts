@@ -682,6 +682,11 @@ describe("connections", () => {
 
   test.each([
     ["zstd", (text: string) => text, "it is in an encoding that was not asked for: zstd"],
+    [
+      "gzip, br",
+      (text: string) => brotliCompressSync(gzipSync(text)),
+      "it is in an encoding that was not asked for: gzip, br",
+    ],
     ["gzip", (text: string) => text, "incorrect header check"],
     ["gzip", (text: string) => gzipSync(text).subarray(0, 20), "unexpected end of file"],
   ])("that bring what is no answer in %s say why", async (encoding, pack, why) => {

@@ -311,6 +311,11 @@ describe("a text is read where it is", () => {
     expect(answer).toMatchObject({ content: "Which?", usage: { promptTokens: 5, completionTokens: 2 } });
   });
 
+  test("that is none, in a gateway's error, does not hide it", () => {
+    const error = { message: "Slow down.", code: 429 };
+    expect(() => toAnswer({ error, data: { choices: [] } }, ANSWERING)).toThrow(/answered 429 Slow down/);
+  });
+
   test("of the first of several choices", async () => {
     const choice = (index: number, content: string, reason: unknown = null) => ({
       choices: [{ index, delta: { content }, finish_reason: reason }],
