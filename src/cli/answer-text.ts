@@ -32,8 +32,9 @@ export async function answerText({ text, file }: AnswerChoice): Promise<string |
 /** The text as it is sent. Throws `UsageError` for one that says nothing. */
 export function checkedText(text: string): string {
   if (text.trim() === "") throw new UsageError("The answer is empty.");
-  if (Buffer.byteLength(text, "utf8") > MAX_USER_INPUT_BYTES) throw tooLong("The answer");
-  return text.replace(/[\r\n]+$/, "");
+  const sent = text.replace(/[\r\n]+$/, "");
+  if (Buffer.byteLength(sent, "utf8") > MAX_USER_INPUT_BYTES) throw tooLong("The answer");
+  return sent;
 }
 
 async function readAll(stream: Readable, what: string): Promise<string> {

@@ -26,6 +26,11 @@ test("each line of a piped text is an answer, without its end and without the ma
   expect(output.text).toBe("");
 });
 
+test("a line of Windows' that is as long as an answer may be is one", async () => {
+  const longest = "x".repeat(65_536);
+  expect(await answers(Buffer.from(`${longest}\r\nlast\r\n`), 1_001)).toEqual([longest, "last"]);
+});
+
 test.each([
   [
     "of another encoding",
