@@ -8,10 +8,20 @@ type Opened = Pick<Store, "dir" | "storeId">;
 const seen = new Map<string, string>();
 
 /**
- * Why nothing may be concluded from what a store that was opened does not hold: it was moved, its volume is not mounted now, or another
- * one lies in its place. Undefined while it stands: that takes one look at `store.json`. Throws what the system says, and where it is damaged.
+ * Why nothing may be concluded from what a store that was opened does not hold: it was moved, its volume is not mounted or cannot be read
+ * now, or another one lies in its place. Undefined while it stands: that takes one look at `store.json`. Never rejects.
  */
-export async function whyLost({ dir, storeId }: Opened): Promise<string | undefined> {
+export async function whyLost(store: Opened): Promise<string | undefined> {
+  const { dir, storeId } = store;
+  const what = await whatIsWrong(store).catch((error: unknown) =>
+    error instanceof Error ? `cannot be read (${error.message})` : "cannot be read",
+  );
+  return what === undefined
+    ? undefined
+    : `The store ${storeId} was opened in ${dir}, and ${join(dir, "store.json")} ${what} now. Put it back, or end this worker and start one where the store is.`;
+}
+
+async function whatIsWrong({ dir, storeId }: Opened): Promise<string | undefined> {
   const entry = lstatSync(join(dir, "store.json"), { bigint: true, throwIfNoEntry: false });
   const stamp = entry && `${entry.dev} ${entry.ino} ${entry.ctimeNs}`;
   const key = `${storeId} ${dir}`;
@@ -21,6 +31,5 @@ export async function whyLost({ dir, storeId }: Opened): Promise<string | undefi
     seen.set(key, stamp);
     return undefined;
   }
-  const what = found === undefined ? "is not there" : `is that of another store, ${found.storeId}`;
-  return `The store ${storeId} was opened in ${dir}, and ${join(dir, "store.json")} ${what} now. Put it back, or end this worker and start one where the store is.`;
+  return found === undefined ? "is not there" : `is that of another store, ${found.storeId}`;
 }
