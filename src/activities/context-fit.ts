@@ -83,7 +83,7 @@ export class ContextFit {
     const limit = this.limitOf(entries);
     if (limit === undefined) return undefined;
     const room = roomIn({ ...limit, maxTokens: this.settings.maxTokens });
-    if (draft.tokens <= room.wanted) return undefined;
+    if (draft.tokens <= Math.min(room.wanted, room.most)) return undefined;
     const folding = foldToFit(draft.tokens, room, draft.foldable());
     if (folding.size > room.most) throw this.doesNotFit(folding.size, limit.contextTokens);
     return this.entryOf(folding, limit, entries);

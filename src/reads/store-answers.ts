@@ -83,8 +83,12 @@ const BYTE_READS: ByteReads = {
 function isOfFiles(error: unknown): error is Error {
   if (error instanceof DamagedIndex || error instanceof DamagedBoundary || error instanceof LineTooLong)
     return true;
-  return error instanceof Error && "code" in error && typeof error.code === "string";
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return false;
+  return !PASSING.has(error.code);
 }
+
+/** What passes by itself: it is asked again. */
+const PASSING: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "EAGAIN", "EBUSY", "ETIMEDOUT"]);
 
 type MaybeLater<T> = T | Promise<T>;
 

@@ -54,3 +54,14 @@ test.each(Object.keys(STAND_INS))(
     }
   },
 );
+
+test("what passes by itself is no answer: the question fails, and is asked again", async () => {
+  const { store } = await openRunWorld(validPackage());
+  const failing = (code: string) => {
+    const runs = { findRun: () => Promise.reject(Object.assign(new Error(code), { code })) };
+    const answers = new StoreAnswers({ store: { ...store, runs: runs as never } });
+    return answers.page("read.run", { question: { run: "11111111-2222-4333-8444-555555555555" } });
+  };
+  await expect(failing("EMFILE")).rejects.toThrow("EMFILE");
+  await expect(failing("EIO")).resolves.toMatchObject({ ok: false, error: { code: "E_INTERNAL" } });
+});

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import {
   type ArtifactPlaces,
@@ -107,12 +108,19 @@ async function phaseOf(
     const closedBy = await run.closedBy().catch(() => undefined);
     return closedBy === undefined ? phase : "failed";
   }
-  const status = await run.executionStatus().catch(() => undefined);
-  if (status === undefined || !isOpenStatus(status)) return phase;
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    const status = await run.executionStatus().catch(() => undefined);
+    if (status === undefined || !isOpenStatus(status)) return phase;
+    await pause(BETWEEN_LOOKS_MS);
+  }
   throw new UsageError(
     `Run ${runId} is ${phase} by its store, and goes on in Temporal: a run is attested when it is over.`,
   );
 }
+
+/** A store has heard that a run is over a moment before Temporal closes it. */
+const LOOKS = 10;
+const BETWEEN_LOOKS_MS = 200;
 
 function isRehearsal(request: JsonObject | null): boolean {
   const input = request?.["input"];
