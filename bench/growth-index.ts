@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { RunIndex, type RunMetadata } from "../src/store/runs/run-index.js";
+import { RunIndex } from "../src/store/runs/run-index.js";
+import type { RunMetadata } from "../src/store/runs/run-metadata.js";
 import { commandLine, count, positionals } from "./usage.js";
 
 /*

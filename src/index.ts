@@ -118,7 +118,7 @@ export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";
 export type { CreateRunRequest } from "./store/runs/create-request.js";
 export { RunManager } from "./store/runs/run-manager.js";
-export type { RunMetadata } from "./store/runs/run-index.js";
+export type { RunMetadata } from "./store/runs/run-metadata.js";
 export {
   type ToolCallContext,
   type ToolCallRequest,

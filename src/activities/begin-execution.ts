@@ -4,7 +4,7 @@ import type { RunRef } from "../core/run/run-ref.js";
 import { NO_USAGE } from "../core/run/usage.js";
 import type { Fault } from "../core/errors.js";
 import { workflowIdOf } from "../core/run/run-id.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";

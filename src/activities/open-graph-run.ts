@@ -12,7 +12,7 @@ import type { PermittedRoot } from "../store/roots/roots.js";
 import { copyEarlierFiles } from "../store/runs/earlier-files.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
 import { resolveProject } from "../store/runs/project-id.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { RunBeginning } from "../store/runs/create-request.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";

@@ -7,7 +7,7 @@ import type { Budget } from "../core/run/budget.js";
 import { type ModelRef, type RunModels, modelsOf } from "../core/run/run-model.js";
 import { listSome } from "../core/text.js";
 import type { ModelCatalog } from "../model/model-catalog.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { Store } from "../store/store.js";
 import { toApplicationFailure } from "./failures.js";
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { InterlockClient, ListedRun } from "../client/client.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
-import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js";
 import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { CommandError, UsageError } from "./output.js";

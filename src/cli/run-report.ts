@@ -13,7 +13,7 @@ import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
 import { isRefusedStart } from "../contract/signed.js";
 import type { RunStatus } from "../store/runs/status-file.js";
-import { workflowIdOfRun } from "../store/runs/run-index.js";
+import { workflowIdOfRun } from "../store/runs/run-metadata.js";
 import { print, printLabelled } from "./output.js";
 import { countedAlike, failureWords, workWords } from "./waiting-words.js";
 

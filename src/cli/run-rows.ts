@@ -4,8 +4,8 @@ import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { listedQuestion } from "../core/run/run-note.js";
 import { defined } from "../core/defined.js";
 import type { RunPlace } from "../store/runs/status-file.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
-import { workflowIdOfRun } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
+import { workflowIdOfRun } from "../store/runs/run-metadata.js";
 import type { Column } from "./table.js";
 
 /** A run of the listing: what Temporal says of it, what the store at hand says, or both. */

@@ -2,7 +2,7 @@ import { type InterlockClient, InterlockError, type RunHandle, type RunReference
 import { printable } from "../core/printable.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import type { Config } from "../config.js";
-import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { isRefusedStart } from "../contract/signed.js";

@@ -7,7 +7,7 @@ import { type AliasPath, parseAliasPath } from "../core/tools/alias-path.js";
 import type { ProtectedPaths } from "../core/tools/name-rules.js";
 import { sha256 } from "../store/disk/sha256.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { Store } from "../store/store.js";
 import { openPinnedFile } from "../tools/sandbox/pinned-entry.js";
 import { type ResolvedEntry, resolveExisting } from "../tools/sandbox/resolve.js";

@@ -2,7 +2,7 @@ import { parseAliasPath } from "../core/tools/alias-path.js";
 import { readManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import type { RunMetadata } from "../store/runs/run-index.js";
+import type { RunMetadata } from "../store/runs/run-metadata.js";
 import { eventsOf } from "./audit-events.js";
 
 /** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */

@@ -11,7 +11,7 @@ import { allArtifacts } from "../store/runs/earlier-files.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { readLive } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import type { BundleSettings, RunMetadata } from "../store/runs/run-index.js";
+import type { BundleSettings, RunMetadata } from "../store/runs/run-metadata.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { artifactsWrittenAgain } from "./recorded-artifacts.js";

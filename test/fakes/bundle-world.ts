@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import type { BundleToolResult } from "../../src/core/bundle/bundle-result.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
-import type { RunMetadata } from "../../src/store/runs/run-index.js";
+import type { RunMetadata } from "../../src/store/runs/run-metadata.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type BundleHost, createBundleHost } from "../../src/tools/bundle/bundle-host.js";
 import { valueOf } from "./run-world.js";

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
-import type { RunMetadata } from "../../src/store/runs/run-index.js";
+import type { RunMetadata } from "../../src/store/runs/run-metadata.js";
 import { openStore } from "../../src/store/store.js";
 import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";

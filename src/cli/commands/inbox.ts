@@ -3,7 +3,7 @@ import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { firstLine } from "../../core/run/run-note.js";
 import { excerpt } from "../../core/text.js";
-import { workflowIdOfRun } from "../../store/runs/run-index.js";
+import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";

@@ -7,7 +7,8 @@ import {
   prunableRuns,
   withoutNeeded,
 } from "../../core/run/choose-pruned.js";
-import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
+import { DamagedIndex } from "../../store/runs/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
 import { RUN_PHASES, isOverPhase } from "../../core/run/phase.js";

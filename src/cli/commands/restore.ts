@@ -1,5 +1,5 @@
 import { InterlockError, type RunHandle } from "../../client/client.js";
-import type { RunMetadata } from "../../store/runs/run-index.js";
+import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { lookAround } from "../environment.js";
 import { localReader } from "../readers.js";

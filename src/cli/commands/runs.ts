@@ -1,6 +1,6 @@
 import type { InterlockClient, KnownStore, ListedRun, Polling, RunFilter } from "../../client/client.js";
 import type { Config } from "../../config.js";
-import type { RunMetadata } from "../../store/runs/run-index.js";
+import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
 import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";

@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import type { Project } from "./project-id.js";
-import type { BundleSettings, RunMetadata } from "./run-index.js";
+import type { BundleSettings, RunMetadata } from "./run-metadata.js";
 
 /** What a new bundle run is made from (contracts §13). The directories are host paths and must exist. */
 export interface CreateBundleRunRequest {

@@ -4,7 +4,7 @@ import { excerpt, listSome } from "../../core/text.js";
 import type { Blobs } from "./blobs.js";
 import type { Boundary } from "./boundaries.js";
 import type { RunFiles } from "./run-files.js";
-import type { RunMetadata } from "./run-index.js";
+import type { RunMetadata } from "./run-metadata.js";
 import type { RunManager } from "./run-manager.js";
 
 /** The moment of a run that a fork begins with. */

@@ -7,7 +7,8 @@ import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { openOwnFile } from "../disk/own-file.js";
 import type { Project } from "./project-id.js";
-import { DamagedIndex, type RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, type RunIndex } from "./run-index.js";
+import type { RunMetadata } from "./run-metadata.js";
 
 /**
  * Places a new run in its project and lists it, all or nothing (contracts §4); one that is listed already stays as it is. Without a

@@ -2,65 +2,28 @@ import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate as pause } from "node:timers/promises";
 import { z } from "zod";
-import { RUN_PHASES, type RunPhase, isOverPhase } from "../../core/run/phase.js";
-import { isRunId, workflowIdOf } from "../../core/run/run-id.js";
+import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
+import { isRunId } from "../../core/run/run-id.js";
 import { replaceByCopy } from "../disk/append-log.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
 import { LineFile } from "../disk/line-file.js";
 import { readOwnText, standsThere } from "../disk/own-file.js";
+import {
+  type Change,
+  type Line,
+  type PrunedRun,
+  changeSchema,
+  has,
+  isPlainChange,
+  isPlainRun,
+  linesIn,
+  pruningSchema,
+  removalSchema,
+  textOf,
+} from "./index-lines.js";
+import { type RunMetadata, runMetadataSchema, workflowIdOfRun } from "./run-metadata.js";
 import { type RunPlace, readPlaceNow, readStatusNow } from "./status-file.js";
-
-/** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
-const bundleSettingsSchema = z.object({
-  bundleRoot: z.string(),
-  coreRoot: z.string().optional(),
-  /** Variable form: `{bundle-root}/workflows/intake/workflow.yaml`. */
-  workflowPath: z.string(),
-  sessionId: z.string(),
-  outputRoot: z.string(),
-  agentFile: z.string().optional(),
-});
-export type BundleSettings = z.infer<typeof bundleSettingsSchema>;
-
-const runMetadataSchema = z.object({
-  runId: z.string(),
-  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
-  workflowId: z.string().optional(),
-  projectId: z.string(),
-  packageId: z.string(),
-  workflowRef: z.string(),
-  activeAgentId: z.string(),
-  phase: z.enum(RUN_PHASES),
-  createdAt: z.string(),
-  lastUpdatedAt: z.string(),
-  /** Present for a fork: the run it is forked from, and after which of its node visits; 0 is the beginning. */
-  forkedFrom: z.object({ runId: z.string(), visit: z.int().min(0) }).optional(),
-  /** Present for the run of a subworkflow: the run that has started it. */
-  parentRunId: z.string().exactOptional(),
-  /** Present for a bundle run (contracts §13). */
-  bundle: bundleSettingsSchema.optional(),
-});
-
-/** What the index says of a run (contracts §4). Times are ISO, UTC. */
-export type RunMetadata = z.infer<typeof runMetadataSchema>;
-
-/** The Temporal workflow that a run belongs to: no other one may work on it. */
-export function workflowIdOfRun({ runId, workflowId }: Pick<RunMetadata, "runId" | "workflowId">): string {
-  return workflowId ?? workflowIdOf(runId);
-}
-
-/** A run begins, ends or goes on after its end. */
-const changeSchema = z.object({ runId: z.string(), phase: z.enum(RUN_PHASES), lastUpdatedAt: z.string() });
-/** A run is taken out again: its creation has failed. */
-const removalSchema = z.object({ runId: z.string(), removed: z.literal(true) });
-
-/** A run was removed with its files, and when, ISO. The workflow is named where it is not the one that the run's id says. */
-const pruningSchema = z.object({ runId: z.string(), pruned: z.string(), workflowId: z.string().optional() });
-
-type Change = z.infer<typeof changeSchema>;
-export type PrunedRun = z.infer<typeof pruningSchema>;
-type Line = RunMetadata | Change | z.infer<typeof removalSchema> | PrunedRun;
 
 /** The index is there, but is not one: nothing may be concluded from what it does not list. */
 export class DamagedIndex extends Error {
@@ -330,68 +293,6 @@ export class RunIndex {
   private statusPath(runId: string): string {
     return join(this.dir, "runs", runId, "status.json");
   }
-}
-
-function textOf(lines: readonly Line[]): string {
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-}
-
-function has(line: unknown, field: string): line is object {
-  return typeof line === "object" && line !== null && field in line;
-}
-
-/** What lines of JSON hold: all by one call of the parser, which is much quicker than one for each. */
-function linesIn(text: string): readonly unknown[] {
-  try {
-    const values: unknown = JSON.parse(`[${text.slice(0, -1).replaceAll("\n", ",")}]`);
-    if (Array.isArray(values) && values.length === linesOf(text)) return values;
-  } catch {
-    // one of them says why
-  }
-  return text
-    .slice(0, -1)
-    .split("\n")
-    .map((line): unknown => JSON.parse(line));
-}
-
-function linesOf(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-  return lines;
-}
-
-const PHASES: ReadonlySet<unknown> = new Set(RUN_PHASES);
-const PLAIN_FIELDS: ReadonlySet<string> = new Set([
-  "runId",
-  "workflowId",
-  "projectId",
-  "packageId",
-  "workflowRef",
-  "activeAgentId",
-  "phase",
-  "createdAt",
-  "lastUpdatedAt",
-  "parentRunId",
-]);
-const NEEDED_FIELDS = 8;
-
-/**
- * What the schema takes as it is: nearly every line. An index may have hundreds of thousands of them, and this look takes a
- * fraction of the schema's time; what does not pass it, the schema decides about.
- */
-function isPlainRun(line: object): line is RunMetadata {
-  let needed = 0;
-  for (const field in line) {
-    if (!PLAIN_FIELDS.has(field) || typeof line[field as keyof typeof line] !== "string") return false;
-    if (field !== "workflowId" && field !== "parentRunId") needed += 1;
-  }
-  return needed === NEEDED_FIELDS && "phase" in line && PHASES.has(line.phase);
-}
-
-function isPlainChange(line: unknown): line is object & Change {
-  if (typeof line !== "object" || line === null) return false;
-  const { runId, phase, lastUpdatedAt } = line as Partial<Change>; // checked here
-  return typeof runId === "string" && typeof lastUpdatedAt === "string" && PHASES.has(phase);
 }
 
 function change(runId: string, phase: RunPhase, now: Date): Change {

@@ -3,7 +3,7 @@ import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
-import type { BundleSettings, RunMetadata } from "../../store/runs/run-index.js";
+import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { permittedAgent } from "./bundle-roots.js";

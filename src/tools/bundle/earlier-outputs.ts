@@ -1,7 +1,7 @@
 import { relative, sep } from "node:path";
 import { formatAliasPath } from "../../core/tools/alias-path.js";
 import { readManifest, sessionDir } from "../../store/runs/bundle-session.js";
-import type { RunMetadata } from "../../store/runs/run-index.js";
+import type { RunMetadata } from "../../store/runs/run-metadata.js";
 
 const MAX_RUNS = 20;
 const MAX_FILES = 30;

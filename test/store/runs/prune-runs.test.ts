@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { RunMetadata } from "../../../src/store/runs/run-index.js";
+import type { RunMetadata } from "../../../src/store/runs/run-metadata.js";
 import { openStore } from "../../../src/store/store.js";
 import { validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";

@@ -1,7 +1,8 @@
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { DamagedIndex, RunIndex, type RunMetadata } from "../../../src/store/runs/run-index.js";
+import { DamagedIndex, RunIndex } from "../../../src/store/runs/run-index.js";
+import type { RunMetadata } from "../../../src/store/runs/run-metadata.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 let dir: string;
