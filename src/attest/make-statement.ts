@@ -3,6 +3,7 @@ import { isAbsolute, relative } from "node:path";
 import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
+import { plainProjectPath } from "../core/tools/alias-path.js";
 import { STATE_DOCUMENT, STORE_SUBJECTS } from "./check-statement.js";
 import { PROJECT, SESSION_SUBJECTS, storyOf } from "./from-audit.js";
 import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } from "./statement.js";
@@ -71,7 +72,7 @@ type Subjects = RunStatement["subject"];
 function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, string>): Subjects {
   const listed = new Map<string, string>();
   for (const { path, sha256 } of artifacts) {
-    const plain = plainPath(path);
+    const plain = plainProjectPath(path);
     if (sha256 !== null && !written.has(plain)) listed.set(plain, sha256);
   }
   return [
@@ -81,14 +82,6 @@ function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, s
       annotations: { hashed: "when-signed" as const },
     })),
   ];
-}
-
-/** A document lists a file as a model spells it: `./a` and `a` are one. */
-function plainPath(path: string): string {
-  return path
-    .split("/")
-    .filter((name) => name !== "" && name !== ".")
-    .join("/");
 }
 
 /** A file of the project. A folder of it may be called as the run's own files are. */

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Answer, AnswerTaken } from "../contract/run.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import { MAX_ID_CHARS } from "../core/run/run-updates.js";
+import { cutText } from "../core/text.js";
 
 /**
  * The id that Temporal knows an answer by. A run says of the answer it has taken how it begins: where two long ones begin alike, only
@@ -14,4 +16,20 @@ export function updateIdOf(
     return answerId;
   const whole = `${answerId}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   return whole.length > MAX_ID_CHARS ? answerId : whole;
+}
+
+/** Why an answer is not the one that its run has taken under its id, in a sentence; undefined where it is. */
+export function whyNotTaken(
+  { nodeId, text, question, by }: Answer,
+  taken: AnswerTaken,
+  answerId: string | undefined,
+): string | undefined {
+  if (taken.begins === undefined) return undefined; // taken by a worker of an earlier version
+  const isAlike = taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS);
+  // Whoever says the same has not been heard: what is kept is who was first.
+  if (isAlike && (taken.by === undefined || taken.by === by)) return undefined;
+  const whose = taken.by === undefined ? "" : `, that of ${taken.by}`;
+  return taken.nodeId === nodeId && question !== undefined
+    ? `The question ${question} has another answer already${whose}: this one was not taken.`
+    : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}${whose}: this one was not taken. Give it another id.`;
 }

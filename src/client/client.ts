@@ -100,15 +100,15 @@ const MAX_QUESTIONS = 10_000;
 /** How long a run is waited for that is asked for its question. */
 const ANSWER_WITHIN_MS = 5_000;
 
-const OPTIONS = [
-  "connection",
-  "namespace",
-  "taskQueue",
-  "sign",
-  "interceptors",
-  "sealKeys",
-  "onReach",
-] as const satisfies readonly (keyof InterlockClientOptions)[];
+const OPTIONS: Readonly<Record<keyof InterlockClientOptions, true>> = {
+  connection: true,
+  namespace: true,
+  taskQueue: true,
+  sign: true,
+  interceptors: true,
+  sealKeys: true,
+  onReach: true,
+};
 
 const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
 

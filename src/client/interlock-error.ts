@@ -40,12 +40,11 @@ export function fieldsIn<T extends object>(what: string, value: T): T {
 export function knownFieldsIn<T extends object>(
   what: string,
   value: T,
-  names: readonly (keyof T & string)[],
+  known: Readonly<Record<keyof T, true>>,
 ): T {
-  const known = new Set<string>(names);
-  const foreign = Object.keys(fieldsIn(what, value)).find((name) => !known.has(name));
+  const foreign = Object.keys(fieldsIn(what, value)).find((name) => !Object.hasOwn(known, name));
   if (foreign === undefined) return value;
-  throw notValid(`${what} has no field ${excerpt(foreign)}, only ${names.join(", ")}`);
+  throw notValid(`${what} has no field ${excerpt(foreign)}, only ${Object.keys(known).join(", ")}`);
 }
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */

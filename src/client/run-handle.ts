@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { abortable } from "./abortable.js";
-import { updateIdOf } from "./answer-id.js";
+import { updateIdOf, whyNotTaken } from "./answer-id.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
 import { historiesOf } from "./run-histories.js";
@@ -23,7 +23,6 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import { sendUpdate } from "./send-update.js";
 import { tellBelow } from "./tell-below.js";
 import { parseAnswerTaken, parseBudget, parseRunResult, parseRunState } from "../contract/run-answers.js";
@@ -40,7 +39,6 @@ import { type TranscriptChoice, type TranscriptVisit, readTranscript, valueOf } 
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
-import { cutText } from "../core/text.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { isOverPhase } from "../core/run/phase.js";
 
@@ -150,16 +148,8 @@ export class RunHandle {
     const taken = valueOf(
       parseAnswerTaken(await this.update(ANSWER_UPDATE, told, updateIdOf(answerId, told))),
     );
-    if (taken.begins === undefined) return; // taken by a worker of an earlier version
-    const isAlike = taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS);
-    // Whoever says the same has not been heard: what is kept is who was first.
-    if (isAlike && (taken.by === undefined || taken.by === by)) return;
-    const whose = taken.by === undefined ? "" : `, that of ${taken.by}`;
-    const message =
-      taken.nodeId === nodeId && question !== undefined
-        ? `The question ${question} has another answer already${whose}: this one was not taken.`
-        : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}${whose}: this one was not taken. Give it another id.`;
-    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+    const message = whyNotTaken(told, taken, answerId);
+    if (message !== undefined) throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
 
   /**

@@ -19,7 +19,12 @@ export class StreamedCalls {
   whole(): readonly Fields[] {
     return this.all.map((call) => {
       const last = this.retold.get(call);
-      if (last === undefined || last === argumentsIn(call) || isJson(argumentsIn(call)) || !isJson(last))
+      if (
+        last === undefined ||
+        last === argumentsIn(call) ||
+        isJsonText(argumentsIn(call)) ||
+        !isJsonText(last)
+      )
         return call;
       const key = keyOfBody(textOf(call["type"]), call);
       return { ...call, [key]: { ...fieldsOf(call[key]), arguments: last } };
@@ -135,7 +140,7 @@ function argumentsIn(call: Fields): string {
   return typeof given === "string" ? given : JSON.stringify(given);
 }
 
-function isJson(text: string): boolean {
+function isJsonText(text: string): boolean {
   try {
     parseAnswer(text);
     return true;

@@ -1,4 +1,4 @@
-import { parseAliasPath } from "../core/tools/alias-path.js";
+import { plainProjectPath } from "../core/tools/alias-path.js";
 import { readManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -11,7 +11,7 @@ export async function recordedArtifacts(
   files: RunFiles,
 ): Promise<ReadonlyMap<string, string | null>> {
   if (bundle === undefined) {
-    const listed = (await listedArtifacts(files)).map((path) => [plainPath(path), null] as const);
+    const listed = (await listedArtifacts(files)).map((path) => [plainProjectPath(path), null] as const);
     return new Map([...listed, ...(await writtenIn(files))]);
   }
   const manifest = await readManifest(bundle);
@@ -37,7 +37,7 @@ export const PROJECT = "@project/";
 /** The artifacts that were there before the run, and that it has written: its document does not list them (contracts §10). */
 export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): Promise<readonly string[]> {
   if (run.bundle !== undefined || run.phase === "running") return []; // while it runs nobody lists them
-  const listed = new Set((await listedArtifacts(files)).map(plainPath));
+  const listed = new Set((await listedArtifacts(files)).map(plainProjectPath));
   return [...(await writtenIn(files)).keys()]
     .filter((path) => path.startsWith(ARTIFACTS) && !listed.has(path))
     .slice(0, MAX_WRITTEN_AGAIN);
@@ -60,13 +60,7 @@ export async function recordedPath(
 ): Promise<string | undefined> {
   if ((await recordedArtifacts(run, files)).has(asked)) return asked;
   const isListed = run.bundle === undefined && (await listedArtifacts(files)).includes(asked);
-  return isListed ? plainPath(asked) : undefined;
-}
-
-/** A document lists an artifact as a model spells it: `./a` and `a` are one file, and written as the log has it. */
-function plainPath(path: string): string {
-  const parsed = parseAliasPath(`${PROJECT}${path}`);
-  return (parsed.ok && parsed.value.segments.join("/")) || path;
+  return isListed ? plainProjectPath(asked) : undefined;
 }
 
 const ARTIFACTS = "artifacts/";

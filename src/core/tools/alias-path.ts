@@ -44,6 +44,12 @@ export function parseAliasPath(path: string): Result<AliasPath & { readonly moun
   return ok({ mount, segments: rest.filter((segment) => segment !== "" && segment !== ".") });
 }
 
+/** The one spelling of a path below the project: `./a` and `a` are one file. What is no such path stays as it is. */
+export function plainProjectPath(path: string): string {
+  const parsed = parseAliasPath(`@project/${path}`);
+  return (parsed.ok && parsed.value.segments.join("/")) || path;
+}
+
 /** Why no file system could hold a path; undefined when one could. */
 export function pathSizeProblem(path: string, segments: readonly string[]): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "The path is not valid Unicode: it holds half a surrogate pair.";

@@ -7,6 +7,7 @@ import { DamagedRoots, Roots } from "../roots/roots.js";
 import { RunIndex } from "../runs/run-index.js";
 import {
   type BackupManifest,
+  type BackupFile,
   type BackupPart,
   PARTS_FOLDER,
   STORE_PART,
@@ -212,7 +213,8 @@ export class OneBackup {
     const pieces = piecesOf(this.dir, part);
     const former = this.partOf(this.taken.get(part) ?? this.former.get(part), pieces);
     const before = heldOf(former, pieces);
-    const now = await takePart(source, former, pieces);
+    const isWhole = (file: BackupFile): boolean => file.pieces.every((piece) => before.has(piece.sha256));
+    const now = await takePart(source, former?.files.filter(isWhole) ?? [], pieces);
     const text = JSON.stringify(now);
     const hash = sha256(text);
     const kept = new Set([hash, ...hashesOf(now)]);

@@ -34,17 +34,14 @@ export interface PartSource {
 /**
  * Copies the files of a part as they stood at one moment, without a lock, so that nobody has to wait: what has changed since it was
  * copied is copied again, until nothing has. Then all files were what was copied in the moment before the last look.
- * What a kill in that moment would have left, a run goes on from. Throws `NeverQuiet`, and `Unreadable`.
+ * What a kill in that moment would have left, a run goes on from. `known` are the files that the backup has whole. Throws `NeverQuiet`, and `Unreadable`.
  */
 export async function takePart(
   source: PartSource,
-  former: BackupPart | undefined,
+  known: readonly BackupFile[],
   pieces: Pieces,
 ): Promise<BackupPart> {
-  const base = new Map<string, BackupFile>();
-  for (const file of former?.files ?? []) {
-    if (file.pieces.every((piece) => pieces.holds(piece))) base.set(file.path, file);
-  }
+  const base = new Map(known.map((file) => [file.path, file]));
   const taken = new Map(base);
   const fresh = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {

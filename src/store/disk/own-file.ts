@@ -156,8 +156,8 @@ function asRefusal(path: string, error: unknown): unknown {
 }
 
 /**
- * Folders of ours that were looked at, all on the way to them as well, since the event loop last came round: what is done in one turn of
- * it is one look away from what another program does, with a dozen files or with one.
+ * Folders of ours that were looked at, all on the way to them as well, since the event loop last came round. Between a look and what follows
+ * it another program may always do something: here that is a turn of the loop instead of a moment.
  */
 const lookedAt = new Set<string>();
 

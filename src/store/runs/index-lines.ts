@@ -66,6 +66,7 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
   "parentRunId",
 ]);
 const NEEDED_FIELDS = 8;
+const CHANGE_FIELDS = 3;
 
 /**
  * What the schema takes as it is: nearly every line. An index may have hundreds of thousands of them, and this look takes a
@@ -80,8 +81,9 @@ export function isPlainRun(line: object): line is RunMetadata {
   return needed === NEEDED_FIELDS && "phase" in line && PHASES.has(line.phase);
 }
 
-export function isPlainChange(line: unknown): line is object & Change {
-  if (typeof line !== "object" || line === null) return false;
+/** The same of a change. */
+export function isPlainChange(line: unknown): line is Change {
+  if (typeof line !== "object" || line === null || Object.keys(line).length !== CHANGE_FIELDS) return false;
   const { runId, phase, lastUpdatedAt } = line as Partial<Change>; // checked here
   return typeof runId === "string" && typeof lastUpdatedAt === "string" && PHASES.has(phase);
 }

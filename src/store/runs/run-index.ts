@@ -248,23 +248,21 @@ export class RunIndex {
       this.pruned.set(pruned.runId, pruned);
       this.keepBeside(line, pruned);
     } else {
-      const news = isPlainChange(line) ? line : changeSchema.parse(line);
-      const { runId, phase, lastUpdatedAt } = news;
+      const isPlain = isPlainChange(line);
+      const { runId, phase, lastUpdatedAt } = isPlain ? line : changeSchema.parse(line);
       const run = this.runs.get(runId);
       if (run === undefined) return;
       const changed = { ...run, phase, lastUpdatedAt };
       this.runs.set(runId, changed);
-      this.keepBeside(news, changed);
+      if (!isPlain) this.keepBeside(line, changed);
     }
   }
 
-  private keepBeside(line: object, known: { readonly runId: string }): void {
-    for (const field in line) {
-      if (Object.hasOwn(known, field)) continue;
-      const others = Object.entries(line).filter(([each]) => !Object.hasOwn(known, each));
-      this.beside.set(known.runId, { ...this.beside.get(known.runId), ...Object.fromEntries(others) });
-      return;
-    }
+  /** `line` is an object: a schema has taken it. */
+  private keepBeside(line: unknown, known: PrunedRun | RunMetadata): void {
+    const others = Object.entries(line as object).filter(([field]) => !Object.hasOwn(known, field));
+    if (others.length === 0) return;
+    this.beside.set(known.runId, { ...this.beside.get(known.runId), ...Object.fromEntries(others) });
   }
 
   private async readOld(): Promise<readonly RunMetadata[]> {

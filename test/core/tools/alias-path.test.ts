@@ -5,6 +5,7 @@ import {
   formatAliasPath,
   isStateDocument,
   parseAliasPath,
+  plainProjectPath,
 } from "../../../src/core/tools/alias-path.js";
 
 function parsed(path: string) {
@@ -175,4 +176,14 @@ describe("isStateDocument", () => {
     expect(isStateDocument(parsed("@state/x/workflow.md"))).toBe(false);
     expect(isStateDocument(parsed("@state/Workflow.md"))).toBe(false);
   });
+});
+
+test.each([
+  ["a/b.md", "a/b.md"],
+  ["./a//b.md", "a/b.md"],
+  ["a/./b.md", "a/b.md"],
+  ["a/../b.md", "a/../b.md"],
+  [".", "."],
+])("the one spelling of %s below the project is %s", (path, plain) => {
+  expect(plainProjectPath(path)).toBe(plain);
 });
