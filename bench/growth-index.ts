@@ -5,25 +5,43 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { RunIndex } from "../src/store/runs/run-index.js";
 import type { RunMetadata } from "../src/store/runs/run-metadata.js";
-import { commandLine, count, positionals } from "./usage.js";
+import { type Line, drawLines } from "./draw-lines.js";
+import { commandLine, count, fileToWrite } from "./usage.js";
 
 /*
  * What a store with many runs costs. Stores are made directly; a phase change, a start and a
  * listing are measured in each, and compared with the smallest. Every hundredth run is not over, and so has a status to be read.
  */
-const USAGE = "Usage: npm run bench:index -- [runs,runs,…]    (1000,10000,50000,100000)";
-const sizes = commandLine(USAGE, (args) => {
-  const [said = "1000,10000,50000,100000"] = positionals(args, 1);
-  return said.split(",").map((text) => count(text, "[runs,runs,…]", 1, 1_000_000));
+const USAGE = `Usage: npm run bench:index -- [options]
+
+  --runs <n,n>   runs in the stores (1000,10000,50000,100000)
+  --svg <file>   where they are drawn
+  --json <file>  where the figures of each are written
+`;
+const { sizes, svg, json } = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      runs: { type: "string", default: "1000,10000,50000,100000" },
+      svg: { type: "string" },
+      json: { type: "string" },
+    },
+  });
+  return {
+    sizes: values.runs.split(",").map((text) => count(text, "--runs", 1, 1_000_000)),
+    svg: values.svg === undefined ? undefined : fileToWrite(values.svg, "--svg"),
+    json: values.json === undefined ? undefined : fileToWrite(values.json, "--json"),
+  };
 });
 const TRIES = 15;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const PROJECT = "shop-0123456789ab";
 
-interface Figures {
+/** What a store with so many runs costs, in milliseconds, medians. */
+export interface StoreFigures {
   readonly runs: number;
   readonly phaseMs: number;
   readonly endMs: number;
@@ -32,7 +50,7 @@ interface Figures {
   readonly commandMs: number;
 }
 
-const rows: Figures[] = [];
+const rows: StoreFigures[] = [];
 for (const runs of sizes) rows.push(await measure(runs));
 const [least] = rows;
 const times = (ms: number, of = Number.NaN): string => `${ms.toFixed(2)} ms (${(ms / of).toFixed(1)})`;
@@ -49,8 +67,27 @@ for (const { runs, phaseMs, endMs, startMs, listMs, commandMs } of rows) {
   ];
   process.stdout.write(`| ${runs} | ${cells.join(" | ")} |\n`);
 }
+if (json !== undefined) await writeFile(json, JSON.stringify(rows));
+if (svg !== undefined) {
+  await writeFile(svg, draw());
+  process.stdout.write(`Drawn in ${svg}\n`);
+}
 
-async function measure(count: number): Promise<Figures> {
+function draw(): string {
+  const line = (title: string, of: (row: StoreFigures) => number): Line => ({
+    title,
+    unit: "ms",
+    points: rows.map((row) => [row.runs, of(row)] as const),
+  });
+  return drawLines("One store, by how many runs there are in a project of it", "runs", [
+    line("a run asks its question", ({ phaseMs }) => phaseMs),
+    line("a run ends", ({ endMs }) => endMs),
+    line("a run is made", ({ startMs }) => startMs),
+    line("interlock runs", ({ commandMs }) => commandMs),
+  ]);
+}
+
+async function measure(count: number): Promise<StoreFigures> {
   const storeDir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
   const projectDir = join(storeDir, "projects", PROJECT);
   try {

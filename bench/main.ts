@@ -1,26 +1,49 @@
 import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { measureSize, measureStart } from "./commands.js";
 import { describeEnvironment } from "./environment.js";
+import type { StoreFigures } from "./growth-index.js";
+import type { ManyFigures } from "./many.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
+import { figuresBy, runProgram } from "./programs.js";
 import { type Findings, figuresOf, isBroken, isMet, renderHead, renderTable } from "./report.js";
 import { LONG_NODES, MANY_NODES, type OtherServer, SHORT_NODES, type Stage, openStage } from "./stage.js";
 import { expectAnswer } from "./other-server.js";
-import { commandLine, count, fileToWrite, lookedUp, otherServer, placeFor, wordsAmong } from "./usage.js";
+import {
+  WrongUsage,
+  commandLine,
+  count,
+  fileToWrite,
+  lookedUp,
+  otherServer,
+  placeFor,
+  wordsAmong,
+} from "./usage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
-Usage: npm run bench -- [pairs] [load] [growth] [calls] [options]
+Usage: npm run bench -- [pairs] [load] [growth] [calls] [start] [size] [stores] [many] [options]
+       npm run bench -- growth --to <n> [--svg <file>]
 
   pairs    one walk at a time beside a bare workflow of as many activities that do nothing
   load     walks per second at 1, 8 and 32 at once
-  growth   a run of 480 turns beside one of 30
+  growth   a run of 480 turns beside one of 30; with --to what bench:growth and bench:index measure, drawn
   calls    a run of 2,001 tool calls beside one of 30, once
-  Without a name, all four.
+  start    commands from a cold start, and how soon the model is asked
+  size     what is installed beyond Temporal's packages, and an idle worker
+  stores   stores of 1,000 and of 100,000 runs
+  many     1,000 runs at once with a model of 2 s, undisturbed and with a worker killed at half time
+  Without a name, all of them.
 
   --walks <n>        counted pairs (15)
   --warm-up <n>      pairs before them that are not counted (3)
   --rounds <n>       rounds of load and of growth (3)
   --at-once <n,n>    how many walks at once (1,8,32)
+  --runs <n>         how many runs at once (1000)
+  --to <n>           with growth alone: so many visits of one run, and stores of up to 100,000 runs
+  --svg <file>       where the visits are drawn; the stores are beside it (the system's directory for temporary files)
   --address <a>      a Temporal server that is there, with its search attributes, instead of the embedded one
   --server-pid <n>   its process, for its CPU time; needed with --address
   --dir <path>       where the temporary store goes (the system's directory for temporary files)
@@ -30,8 +53,12 @@ Usage: npm run bench -- [pairs] [load] [growth] [calls] [options]
   --help
 `;
 
-const SECTIONS = ["pairs", "load", "growth", "calls"] as const;
+/** Those for which a server, a model and workers are started. */
+const ON_STAGE = ["pairs", "load", "growth", "calls", "start", "size"] as const;
+const SECTIONS = [...ON_STAGE, "stores", "many"] as const;
 type Section = (typeof SECTIONS)[number];
+const COMMAND_TRIES = 9;
+const STORES = "1000,100000";
 
 interface Options {
   readonly sections: ReadonlySet<Section>;
@@ -39,6 +66,9 @@ interface Options {
   readonly warmUp: number;
   readonly rounds: number;
   readonly atOnce: readonly number[];
+  readonly runs: number;
+  /** What is drawn instead of being measured beside targets. */
+  readonly drawn: { readonly to: number; readonly svg: string } | undefined;
   readonly server: OtherServer | undefined;
   readonly directory: string | undefined;
   readonly cpuProfile: string | undefined;
@@ -55,12 +85,23 @@ function readOptions(argv: readonly string[]): Options {
     warmUp: count(values["warm-up"], "--warm-up", 0),
     rounds: count(values.rounds, "--rounds"),
     atOnce: values["at-once"].split(",").map((text) => count(text, "--at-once")),
+    runs: count(values.runs, "--runs", 1, 100_000),
+    drawn: drawnBy(values, sections),
     server: otherServer(values.address, values["server-pid"]),
     directory: values.dir === undefined ? undefined : placeFor(values.dir, "--dir"),
     cpuProfile: values["cpu-profile"],
     json: values.json === undefined ? undefined : fileToWrite(values.json, "--json"),
     strict: values.strict,
   };
+}
+
+function drawnBy({ to, svg }: { to?: string; svg?: string }, sections: readonly Section[]): Options["drawn"] {
+  if (to === undefined && svg === undefined) return undefined;
+  if (to === undefined || sections.length !== 1 || sections[0] !== "growth") {
+    throw new WrongUsage("--to and --svg are of growth alone: growth --to 10000 [--svg file].");
+  }
+  const file = svg ?? join(tmpdir(), `interlock-growth-${process.pid}.svg`);
+  return { to: count(to, "--to", 1, 1_000_000), svg: fileToWrite(file, "--svg") };
 }
 
 function parse(argv: readonly string[]) {
@@ -72,6 +113,9 @@ function parse(argv: readonly string[]) {
       "warm-up": { type: "string", default: "3" },
       rounds: { type: "string", default: "3" },
       "at-once": { type: "string", default: "1,8,32" },
+      runs: { type: "string", default: "1000" },
+      to: { type: "string" },
+      svg: { type: "string" },
       address: { type: "string" },
       "server-pid": { type: "string" },
       dir: { type: "string" },
@@ -82,9 +126,13 @@ function parse(argv: readonly string[]) {
   });
 }
 
-async function measure(stage: Stage, options: Options): Promise<Findings> {
+async function measureOnStage(stage: Stage, options: Options): Promise<Omit<Findings, "environment">> {
   const { sections, rounds } = options;
-  const environment = describeEnvironment(options.directory);
+  const { address } = stage;
+  const start = sections.has("start")
+    ? await measureStart({ address, tries: COMMAND_TRIES }, note)
+    : undefined;
+  const size = sections.has("size") ? await measureSize(address, note) : undefined;
   let pairs: PairFigures | undefined;
   if (sections.has("pairs")) pairs = await measurePairs(stage, options, note);
   const activities = pairs?.activities ?? (await warmUp(stage, options.warmUp));
@@ -98,7 +146,8 @@ async function measure(stage: Stage, options: Options): Promise<Findings> {
     ? await measureGrowth(stage, { nodes: MANY_NODES, rounds: 1 }, note)
     : undefined;
   return {
-    environment,
+    ...(start === undefined ? {} : { start }),
+    ...(size === undefined ? {} : { size }),
     ...(pairs === undefined ? {} : { pairs }),
     ...(load === undefined ? {} : { load }),
     ...(growth === undefined ? {} : { growth }),
@@ -121,7 +170,8 @@ function note(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-async function run(options: Options): Promise<void> {
+/** On a stage that is there for it alone. */
+async function withStage<T>(options: Options, action: (stage: Stage) => Promise<T>): Promise<T> {
   note("Starting server, model and workers on a fresh store.");
   const stage = await openStage(options);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -130,12 +180,32 @@ async function run(options: Options): Promise<void> {
       void stage.close().finally(() => process.exit(1));
     });
   }
-  let findings: Findings;
   try {
-    findings = await measure(stage, options);
+    return await action(stage);
   } finally {
     await stage.close();
   }
+}
+
+/** Programs of their own measure these: each has a store and a server for itself. */
+async function measureOthers({ sections, runs }: Options): Promise<Partial<Findings>> {
+  const stores = sections.has("stores")
+    ? ((await figuresBy("./growth-index.js", ["--runs", STORES])) as readonly StoreFigures[])
+    : undefined;
+  const many = async (...more: readonly string[]): Promise<ManyFigures> =>
+    (await figuresBy("./many.js", ["--runs", String(runs), ...more])) as ManyFigures;
+  return {
+    ...(stores === undefined ? {} : { stores }),
+    ...(sections.has("many") ? { many: await many(), manyKilled: await many("--kill") } : {}),
+  };
+}
+
+async function run(options: Options): Promise<void> {
+  const { sections } = options;
+  const environment = describeEnvironment(options.directory);
+  const isStaged = ON_STAGE.some((section) => sections.has(section));
+  const staged = isStaged ? await withStage(options, (stage) => measureOnStage(stage, options)) : {};
+  const findings: Findings = { environment, ...staged, ...(await measureOthers(options)) };
   const figures = figuresOf(findings);
   process.stdout.write(`\n${renderHead(findings)}\n\n${renderTable(figures)}\n`);
   if (options.json !== undefined) {
@@ -145,6 +215,16 @@ async function run(options: Options): Promise<void> {
   if (options.strict && figures.some(isBroken)) process.exitCode = 1;
 }
 
+/** What one run costs by how many visits it has had, and one store by how many runs. */
+async function draw({ to, svg }: NonNullable<Options["drawn"]>): Promise<void> {
+  await runProgram("./growth.js", ["--to", String(to), "--svg", svg]);
+  await runProgram("./growth-index.js", ["--svg", svg.replace(/(?:\.svg)?$/, "-of-stores.svg")]);
+}
+
 const options = commandLine(HELP, readOptions);
-await lookedUp(HELP, () => expectAnswer(options.server));
-await run(options);
+if (options.drawn === undefined) {
+  await lookedUp(HELP, () => expectAnswer(options.server));
+  await run(options);
+} else {
+  await draw(options.drawn);
+}

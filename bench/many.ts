@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,7 +19,7 @@ import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js"
 import type { ScriptedModelSettings } from "./scripted-model.js";
 import { TURNS_PER_NODE, ownServer } from "./stage.js";
 import { expectAnswer } from "./other-server.js";
-import { WrongUsage, commandLine, count, lookedUp, otherServer, placeFor } from "./usage.js";
+import { WrongUsage, commandLine, count, fileToWrite, lookedUp, otherServer, placeFor } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -38,9 +38,10 @@ const USAGE = `Usage: npm run bench:many -- [options]
   --dir <path>       where the temporary store goes (the system's directory for temporary files)
   --address <a>      a Temporal server that is there, with its search attributes, instead of the embedded one
   --server-pid <n>   its process, for its CPU time; needed with --address
+  --json <file>      writes what is promised of it
 `;
 
-const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, directory } = commandLine(
+const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, directory, json } = commandLine(
   USAGE,
   (args) => {
     const { values } = parseArgs({
@@ -55,6 +56,7 @@ const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, direct
         dir: { type: "string", default: tmpdir() },
         address: { type: "string" },
         "server-pid": { type: "string" },
+        json: { type: "string" },
       },
     });
     return {
@@ -66,6 +68,7 @@ const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, direct
       measured: otherServer(values.address, values["server-pid"]),
       withKill: values.kill,
       directory: placeFor(values.dir, "--dir"),
+      json: values.json === undefined ? undefined : fileToWrite(values.json, "--json"),
     };
   },
 );
@@ -76,6 +79,17 @@ function stepSize(said: string): StepSize {
   const size = STEP_SIZES.find((each) => each === said);
   if (size === undefined) throw new WrongUsage(`--steps is one of: ${STEP_SIZES.join(", ")}.`);
   return size;
+}
+
+/** What is promised of many runs at once. */
+export interface ManyFigures {
+  readonly runs: number;
+  /** How many of them did not end, or have something lost or there twice. */
+  readonly faulty: number;
+  /** The most that a worker has had. */
+  readonly memoryMb: number;
+  /** Of the worst worker, in milliseconds; absent where none was looked at for long enough. */
+  readonly loopDelayP99Ms?: number;
 }
 
 /** A worker, and what is to be known of it even when it is killed. */
@@ -227,6 +241,7 @@ async function measure(packageId: string): Promise<void> {
   const runs: RunHandle[] = [];
   const results: Promise<void>[] = [];
   const failures: string[] = [];
+  const broken = new Set<RunHandle>();
   const halfway = withKill ? killHalfway(start) : Promise.resolve();
   await atOnce(Array.from({ length: runCount }, randomUUID), 20, async (id) => {
     const projectRoot = join(dir, "projects", id);
@@ -235,7 +250,10 @@ async function measure(packageId: string): Promise<void> {
     runs.push(run);
     const end = run.result().then(
       () => void ended.push((performance.now() - startedAt) / 1_000),
-      (error: unknown) => void failures.push(String(error)),
+      (error: unknown) => {
+        failures.push(String(error));
+        broken.add(run);
+      },
     );
     results.push(end);
   });
@@ -245,7 +263,9 @@ async function measure(packageId: string): Promise<void> {
   look();
   const faults = new Map<string, number>();
   await atOnce(runs, 16, async (run) => {
-    for (const fault of await faultsOf(store, run)) faults.set(fault, (faults.get(fault) ?? 0) + 1);
+    const found = await faultsOf(store, run);
+    if (found.length > 0) broken.add(run);
+    for (const fault of found) faults.set(fault, (faults.get(fault) ?? 0) + 1);
   });
   const history = await runs[0]?.history();
   const actions = history && actionsOf(JSON.parse(historyToJSON(history)) as HistoryText);
@@ -266,13 +286,28 @@ async function measure(packageId: string): Promise<void> {
     ...workers.map(textOf),
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
+  if (json !== undefined) await writeFile(json, JSON.stringify(figuresOf(broken.size)));
   if (faults.size > 0 || sorted.length < runCount) process.exitCode = 1;
 }
 
-function textOf({ rss, cpuMs, loopDelays }: Watched, index: number): string {
-  const delays = existsSync(loopDelays)
-    ? (JSON.parse(readFileSync(loopDelays, "utf8")) as LoopDelays) // written by the worker
-    : undefined;
+function figuresOf(faulty: number): ManyFigures {
+  const delays = workers.flatMap((worker) => delaysOf(worker) ?? []).map(({ p99 }) => p99);
+  return {
+    runs: runCount,
+    faulty,
+    memoryMb: Math.max(...workers.map(({ rss }) => rss)),
+    ...(delays.length === 0 ? {} : { loopDelayP99Ms: Math.max(...delays) }),
+  };
+}
+
+function delaysOf({ loopDelays }: Watched): LoopDelays | undefined {
+  if (!existsSync(loopDelays)) return undefined;
+  return JSON.parse(readFileSync(loopDelays, "utf8")) as LoopDelays; // written by the worker
+}
+
+function textOf(worker: Watched, index: number): string {
+  const { rss, cpuMs } = worker;
+  const delays = delaysOf(worker);
   const loop =
     delays === undefined
       ? "not known"

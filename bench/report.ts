@@ -1,4 +1,7 @@
+import type { SizeFigures, StartFigures } from "./commands.js";
 import type { Environment } from "./environment.js";
+import type { StoreFigures } from "./growth-index.js";
+import type { ManyFigures } from "./many.js";
 import type { GrowthFigures, LoadFigures, PairFigures } from "./measures.js";
 import type { Spread } from "./statistics.js";
 
@@ -9,6 +12,14 @@ export interface Findings {
   readonly load?: readonly LoadFigures[];
   readonly growth?: GrowthFigures;
   readonly calls?: GrowthFigures;
+  readonly start?: StartFigures;
+  readonly size?: SizeFigures;
+  /** Of the smallest store and of the largest. */
+  readonly stores?: readonly StoreFigures[];
+  /** Of runs that go on undisturbed. */
+  readonly many?: ManyFigures;
+  /** The same, their worker killed at half time. */
+  readonly manyKilled?: ManyFigures;
 }
 
 /** One line of the table at the end. */
@@ -25,16 +36,96 @@ export interface Figure {
 }
 
 /** What speed is worked towards, on two cores that do nothing else. */
-const GOALS = { walkMs: 900, byBareWalk: 1.25, workerCpuMs: 450, byNodesMs: 300, byNodesAt32: 6 } as const;
+const GOALS = {
+  walkMs: 900,
+  byBareWalk: 1.25,
+  workerCpuMs: 450,
+  byNodesMs: 300,
+  byNodesAt32: 6,
+  helpMs: 120,
+  runsMs: 400,
+  warmMs: 1_200,
+  coldMs: 3_000,
+  runsOfAllMs: 1_000,
+  idleWorkerMb: 130,
+  loopDelayP99Ms: 50,
+} as const;
+const MAX_INSTALLED_MB = 15;
+/** Of a worker with 1,000 runs. */
+const MAX_MEMORY_MB = 700;
 /** A run that is so many times as long may cost so many times as much, and a little more. */
 const MAX_GROWTH_BY_LENGTH = 1.03;
 
-export function figuresOf({ pairs, load, growth, calls }: Findings): readonly Figure[] {
+export function figuresOf(findings: Findings): readonly Figure[] {
+  const { pairs, load, growth, calls, start, size, stores, many, manyKilled } = findings;
   return [
     ...(pairs ? pairFigures(pairs) : []),
     ...loadFigures(load ?? []),
     ...(growth ? growthFigures(growth) : []),
     ...(calls ? growthFigures(calls) : []),
+    ...(start ? startFigures(start) : []),
+    ...(size ? sizeFigures(size) : []),
+    ...storeFigures(stores ?? []),
+    ...(many ? manyFigures(many, "") : []),
+    ...(manyKilled ? manyFigures(manyKilled, ", the worker killed at half time") : []),
+  ];
+}
+
+function startFigures({ helpMs, runsMs, warmMs, coldMs }: StartFigures): readonly Figure[] {
+  const begins = "interlock run, up to the first request";
+  return [
+    { name: "interlock --help", goal: GOALS.helpMs, unit: "ms", ...measured(helpMs) },
+    { name: "interlock runs", goal: GOALS.runsMs, unit: "ms", ...measured(runsMs) },
+    { name: `${begins}, beside a worker`, goal: GOALS.warmMs, unit: "ms", ...measured(warmMs) },
+    { name: `${begins}, new store`, goal: GOALS.coldMs, unit: "ms", ...measured(coldMs) },
+  ];
+}
+
+function sizeFigures({ installedBytes, idleWorkerMb }: SizeFigures): readonly Figure[] {
+  const beyond = { name: "installed beyond Temporal's packages", measured: installedBytes / 1e6 };
+  return [
+    { ...beyond, target: MAX_INSTALLED_MB, unit: "MB" },
+    ...(idleWorkerMb === undefined
+      ? []
+      : [{ name: "an idle worker", goal: GOALS.idleWorkerMb, measured: idleWorkerMb, unit: "MB" }]),
+  ];
+}
+
+function storeFigures(stores: readonly StoreFigures[]): readonly Figure[] {
+  return stores.flatMap(({ runs, phaseMs, startMs, commandMs }, index) => {
+    const isLargest = index === stores.length - 1;
+    const of = `a store of ${runs} runs`;
+    return [
+      { name: `a run asks its question, ${of}`, measured: phaseMs, unit: "ms" },
+      { name: `a run is made, ${of}`, measured: startMs, unit: "ms" },
+      {
+        name: `interlock runs, ${of}`,
+        ...(isLargest ? { goal: GOALS.runsOfAllMs } : {}),
+        measured: commandMs,
+        unit: "ms",
+      },
+    ];
+  });
+}
+
+function manyFigures(
+  { runs, faulty, memoryMb, loopDelayP99Ms }: ManyFigures,
+  how: string,
+): readonly Figure[] {
+  const of = `${runs} runs at once${how}`;
+  return [
+    { name: `${of}: failed, lost or doubled`, target: 0, measured: faulty, unit: "" },
+    { name: `${of}: memory of a worker`, target: MAX_MEMORY_MB, measured: memoryMb, unit: "MB" },
+    ...(loopDelayP99Ms === undefined
+      ? []
+      : [
+          {
+            name: `${of}: delay of its event loop, p99`,
+            goal: GOALS.loopDelayP99Ms,
+            measured: loopDelayP99Ms,
+            unit: "ms",
+          },
+        ]),
   ];
 }
 

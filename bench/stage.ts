@@ -232,7 +232,7 @@ export async function ownServer(
 }
 
 /** What finding the Temporal CLI needs of the environment; a Temporal configured there is not for the bench. */
-function environment(): Record<string, string> {
+export function environment(): Record<string, string> {
   const names = ["PATH", "HOME", "INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

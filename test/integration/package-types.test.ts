@@ -1,11 +1,12 @@
 // @module-tag slow
 import { execFile } from "node:child_process";
-import { lstat, mkdir, mkdtemp, readFile, readdir, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { beforeAll, expect, inject, test } from "vitest";
+import { bytesOf, lockedPackages, packagesBeyondTemporal } from "../../bench/installed-size.js";
 
 /**
  * What a program gets that depends on the package: its types hold under `--strict` without `skipLibCheck`, however the program
@@ -17,20 +18,6 @@ const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 let project: string;
 
-/** What package-lock.json says of a package, by its directory. */
-interface Locked {
-  readonly dev?: boolean;
-  readonly optional?: boolean;
-  readonly dependencies?: Readonly<Record<string, string>>;
-}
-
-async function lockedPackages(): Promise<Readonly<Record<string, Locked>>> {
-  const lock = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as {
-    packages: Record<string, Locked>;
-  };
-  return lock.packages;
-}
-
 /** An empty project with the packed package, and of the other packages only what an install would bring. */
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), "interlock-consumer-"));
@@ -41,7 +28,7 @@ beforeAll(async () => {
   const tarball = stdout.trim().split("\n").at(-1) ?? "";
   await promisify(execFile)("tar", ["-xzf", join(project, tarball), "-C", project]);
   await rename(join(project, "package"), join(modules, "interlock-temporal"));
-  for (const [path, { dev, optional }] of Object.entries(await lockedPackages())) {
+  for (const [path, { dev, optional }] of Object.entries(await lockedPackages(ROOT))) {
     if (!/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) || optional === true) continue;
     if (dev === true && path !== "node_modules/@types/node" && path !== "node_modules/undici-types") continue;
     await mkdir(dirname(join(project, path)), { recursive: true });
@@ -132,46 +119,9 @@ test("npm corrects nothing in the package when it is published", async () => {
   expect(await readFile(join(dir, "package.json"), "utf8")).toBe(manifest);
 });
 
-/** The directories of these packages and of all that they need, from where `above` lies. */
-function installedWith(
-  names: readonly string[],
-  packages: Readonly<Record<string, Locked>>,
-  above = "",
-  found = new Set<string>(),
-): ReadonlySet<string> {
-  for (const name of names) {
-    const nested = `${above}/node_modules/${name}`;
-    const path = nested in packages ? nested : `node_modules/${name}`;
-    if (found.has(path) || !(path in packages)) continue;
-    found.add(path);
-    installedWith(Object.keys(packages[path]?.dependencies ?? {}), packages, path, found);
-  }
-  return found;
-}
-
-/** The bytes of all files of a package, but not of packages in it. */
-async function bytesOf(dir: string): Promise<number> {
-  const entries = await readdir(dir, { withFileTypes: true });
-  const sizes = entries
-    .filter(({ name }) => name !== "node_modules")
-    .map((entry) => {
-      const path = join(dir, entry.name);
-      return entry.isDirectory() ? bytesOf(path) : lstat(path).then(({ size }) => size);
-    });
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
 test("what is installed beyond Temporal's packages stays under 15 MB", async () => {
-  const packages = await lockedPackages();
-  const names = Object.keys(packages[""]?.dependencies ?? {});
-  const ofTemporal = names.filter((name) => name.startsWith("@temporalio/"));
-  const theirs = installedWith(ofTemporal, packages);
-  const others = [...installedWith(names, packages)].filter((path) => !theirs.has(path));
-  expect(others).toContain("node_modules/zod");
-  const sizes = await Promise.all(
-    [join(project, "node_modules/interlock-temporal"), ...others.map((path) => join(ROOT, path))].map(
-      bytesOf,
-    ),
-  );
+  const others = await packagesBeyondTemporal(ROOT);
+  expect(others).toContain(join(ROOT, "node_modules/zod"));
+  const sizes = await Promise.all([join(project, "node_modules/interlock-temporal"), ...others].map(bytesOf));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15_000_000);
 });
