@@ -7,9 +7,8 @@ import {
   mountLabel,
 } from "../../core/tools/alias-path.js";
 import { listSome } from "../../core/text.js";
-import { readChildren } from "../sandbox/directory-children.js";
+import { readPermittedChildren } from "../sandbox/directory-children.js";
 import { Refusal } from "../sandbox/faults.js";
-import { protectingRule } from "../../core/tools/name-rules.js";
 import { Pacer } from "../sandbox/pacer.js";
 import { type PinnedEntry, openPinnedFile } from "../sandbox/pinned-entry.js";
 import { type Trail, resolve } from "../sandbox/resolve.js";
@@ -62,13 +61,8 @@ async function contents(
   above: readonly string[],
   directory: PinnedEntry,
 ): Promise<string> {
-  const { protectedPaths } = mountOf(workspace, path);
-  const children = await readChildren(directory, new Pacer(Number.POSITIVE_INFINITY));
-  const names = children.names.filter(
-    (name) =>
-      protectingRule(protectedPaths, [...above, name.replace(/\/$/u, "")], "read", above.length) ===
-      undefined,
-  );
+  const pacer = new Pacer(Number.POSITIVE_INFINITY);
+  const { names } = await readPermittedChildren(directory, mountOf(workspace, path), above, pacer);
   return names.length === 0 ? "nothing that can be read." : `${listSome(names, MAX_SHOWN)}.`;
 }
 

@@ -1,9 +1,12 @@
 import { describeAliasPath, formatAliasPath } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { ListArguments } from "../../core/tools/tool-specs.js";
-import { type Children, MAX_DIRECTORY_ENTRIES, readChildren } from "../sandbox/directory-children.js";
+import {
+  type Children,
+  MAX_DIRECTORY_ENTRIES,
+  readPermittedChildren,
+} from "../sandbox/directory-children.js";
 import { Refusal } from "../sandbox/faults.js";
-import { protectingRule } from "../../core/tools/name-rules.js";
 import { Pacer } from "../sandbox/pacer.js";
 import { resolveExisting } from "../sandbox/resolve.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
@@ -23,13 +26,9 @@ export function listDirectory(workspace: Workspace, args: ListArguments): Promis
       if (target.kind !== "directory") {
         throw new Refusal("TOOL_ARGS_INVALID", `${describeAliasPath(path)} is a file: use fs.read.`);
       }
-      const children = await readChildren(target, new Pacer(Number.POSITIVE_INFINITY));
-      const { protectedPaths } = mountOf(workspace, path);
-      const entries = children.names.filter(
-        (name) =>
-          protectingRule(protectedPaths, [...names, name.replace(/\/$/u, "")], "read", names.length) ===
-          undefined,
-      );
+      const pacer = new Pacer(Number.POSITIVE_INFINITY);
+      const children = await readPermittedChildren(target, mountOf(workspace, path), names, pacer);
+      const entries = children.names;
       const shown = { path: formatAliasPath(path) };
       if (entries.length <= MAX_LISTED && children.complete) return succeed({ ...shown, entries });
       return succeed({

@@ -122,8 +122,8 @@ class Search {
       if (this.isOver()) return;
       const name = child.endsWith("/") ? child.slice(0, -1) : child;
       const below = [...names, name];
-      if (name === "node_modules" || this.plan.isProtected(below)) continue;
-      await this.child(directory, `${path}/${name}`, below, depth);
+      const isSkipped = name === "node_modules" || this.plan.isProtected(below);
+      if (!isSkipped) await this.child(directory, `${path}/${name}`, below, depth);
       if (this.plan.pacer.due) await this.plan.pacer.pause();
     }
   }

@@ -1,5 +1,6 @@
 import { type Dirent, opendirSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
+import { type ProtectedPaths, protectingRule } from "../../core/tools/name-rules.js";
 import type { Pacer } from "./pacer.js";
 import type { PinnedEntry } from "./pinned-entry.js";
 
@@ -34,4 +35,21 @@ export async function readChildren(
   } finally {
     stream.closeSync();
   }
+}
+
+/** As `readChildren`, without those that a rule keeps from being read. `above` are the names from the mount's root to the directory. */
+export async function readPermittedChildren(
+  directory: PinnedEntry,
+  { protectedPaths }: { readonly protectedPaths: ProtectedPaths },
+  above: readonly string[],
+  pacer: Pacer,
+): Promise<Children> {
+  const { names, complete } = await readChildren(directory, pacer);
+  const permitted: string[] = [];
+  for (const name of names) {
+    const path = [...above, name.replace(/\/$/u, "")];
+    if (protectingRule(protectedPaths, path, "read", above.length) === undefined) permitted.push(name);
+    if (pacer.due) await pacer.pause();
+  }
+  return { names: permitted, complete };
 }

@@ -1,9 +1,11 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readChildren } from "../../../src/tools/sandbox/directory-children.js";
 import { listDirectory } from "../../../src/tools/files/list.js";
+import { searchFiles } from "../../../src/tools/files/search.js";
 import { Pacer } from "../../../src/tools/sandbox/pacer.js";
 import { pathPins } from "../../../src/tools/sandbox/pinned-entry.js";
+import type { Workspace } from "../../../src/tools/sandbox/workspace.js";
 import { Scratch, codeOf } from "../scratch.js";
 
 describe("fs.list", () => {
@@ -63,6 +65,28 @@ describe("fs.list", () => {
     expect(cut.complete).toBe(false);
     expect(cut.names).toHaveLength(19);
     directory.close();
+  });
+
+  test.each([
+    ["listed", (workspace: Workspace) => listDirectory(workspace, { path: "@project/keys" })],
+    [
+      "searched",
+      (workspace: Workspace) =>
+        searchFiles(workspace, { path: "@project/keys", pattern: "x" }, { maxReadBytes: 1000 }),
+    ],
+  ])("other work goes on while very many protected names are %s", async (_, look) => {
+    mkdirSync(scratch.at("project/keys"));
+    for (let index = 0; index < 4000; index += 1) writeFileSync(scratch.at(`project/keys/${index}.pem`), "x");
+    let turns = 0;
+    const heart = { stopped: false };
+    const beat = () => {
+      turns += 1;
+      if (!heart.stopped) setImmediate(beat);
+    };
+    beat();
+    expect(await look(scratch.workspace)).toMatchObject({ ok: true });
+    heart.stopped = true;
+    expect(turns).toBeGreaterThan(4);
   });
 
   test("a file is not listed", async () => {
