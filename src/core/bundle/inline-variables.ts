@@ -5,6 +5,8 @@ import { pathVariable } from "./bundle-path.js";
 /** Bounds: a few keys that name each other can ask for any amount of text. */
 const MAX_CHARS = 1024 * 1024;
 const MAX_DEPTH = 100;
+/** Each time that a variable is looked up anew counts as so many characters: what it comes to may be short. */
+const LOOK_UP_CHARS = 128;
 
 /** What a value says that the runtime does not know: the model fills it in. */
 const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
@@ -14,7 +16,7 @@ const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
  * `variables`, in any order; `{config_source}:key` from the config file. Left as they are: the path variables,
  * `{{mustache}}`, names that nobody defines, keys whose value is empty, no text or `system-generated`, and cycles.
  *
- * Fault: `E_SCHEMA_VALIDATION` when the result would be larger than 1 MiB of text.
+ * Fault: `E_SCHEMA_VALIDATION` when the result would be larger than 1 MiB of text, or takes as much work.
  */
 export function inlineVariables(workflow: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
   const inliner = new Inliner(workflow, config ?? {});
@@ -37,15 +39,18 @@ export function inlineConfig(config: JsonObject): Result<JsonObject> {
   return inlineVariables(config, undefined);
 }
 
-/** One text with a workflow's variables resolved; as it is when that would be larger than 1 MiB. */
-export function inlineText(text: string, workflow: JsonObject): string {
-  try {
-    return new Inliner(workflow, {}).text(text, 0);
-  } catch (error) {
-    if (error instanceof TooLarge) return text;
-    /* v8 ignore next -- a bug */
-    throw error;
-  }
+/** Resolves a workflow's variables in texts; once they are larger than 1 MiB together, the further ones stay as they are. */
+export function textInliner(workflow: JsonObject): (text: string) => string {
+  const inliner = new Inliner(workflow, {});
+  return (text) => {
+    try {
+      return inliner.text(text, 0);
+    } catch (error) {
+      if (error instanceof TooLarge) return text;
+      /* v8 ignore next -- a bug */
+      throw error;
+    }
+  };
 }
 
 class TooLarge extends Error {}
@@ -53,6 +58,9 @@ class TooLarge extends Error {}
 class Inliner {
   private chars = 0;
   private readonly open = new Set<string>();
+  /** What names have come to. Where a cycle was met on the way, that depends on where it was entered, and is not kept. */
+  private readonly known = new Map<string, string>();
+  private cycles = 0;
   private readonly workflow: JsonObject;
   private readonly config: JsonObject;
 
@@ -87,8 +95,7 @@ class Inliner {
     const inlined = text.replace(PLACEHOLDER, (whole: string, name?: string) =>
       name === undefined || depth > MAX_DEPTH ? whole : (this.lookUp(name, depth) ?? whole),
     );
-    this.chars += inlined.length;
-    if (this.chars > MAX_CHARS) throw new TooLarge();
+    this.spend(inlined.length);
     return inlined;
   }
 
@@ -98,7 +105,8 @@ class Inliner {
     if (key === undefined) return undefined;
     const found = Object.hasOwn(this.config, key) ? scalarText(this.config[key]) : undefined;
     if (found === undefined) return undefined;
-    return this.once(`config ${key}`, () => this.text(found + path, depth + 1));
+    const name = `config ${key}`;
+    return this.once(name, () => this.text(found + path, depth + 1), name + path);
   }
 
   private lookUp(name: string, depth: number): string | undefined {
@@ -116,13 +124,29 @@ class Inliner {
     return scalarText(variables[name]);
   }
 
-  /** Undefined where the name is being resolved already: a cycle. */
-  private once(name: string, resolve: () => string): string | undefined {
-    if (this.open.has(name)) return undefined;
+  /** Undefined where the name is being resolved already: a cycle. What it comes to is kept under `as`. */
+  private once(name: string, resolve: () => string, as = name): string | undefined {
+    if (this.open.has(name)) {
+      this.cycles += 1;
+      return undefined;
+    }
+    const known = this.known.get(as);
+    if (known !== undefined) return known;
+    this.spend(LOOK_UP_CHARS);
+    const { cycles } = this;
     this.open.add(name);
-    const value = resolve();
-    this.open.delete(name);
-    return value;
+    try {
+      const value = resolve();
+      if (this.cycles === cycles) this.known.set(as, value);
+      return value;
+    } finally {
+      this.open.delete(name);
+    }
+  }
+
+  private spend(chars: number): void {
+    this.chars += chars;
+    if (this.chars > MAX_CHARS) throw new TooLarge();
   }
 }
 

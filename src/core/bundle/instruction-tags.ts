@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.js";
-import { inlineText } from "./inline-variables.js";
+import { textInliner } from "./inline-variables.js";
 
 const TAG = /<invoke-workflow\b([^<>]{0,1000})>([^<>]{0,500})/g;
 /** More tags than this are not looked at. */
@@ -20,13 +20,14 @@ export function needsElicitation(instructions: string): boolean {
  */
 export function findInvocations(instructions: string, workflow: JsonObject): readonly string[] {
   const found = new Set<string>();
+  const inline = textInliner(workflow);
   let looked = 0;
   for (const [, attributes = "", content = ""] of instructions.matchAll(TAG)) {
     looked += 1;
     if (looked > MAX_TAGS) break;
     const named = /\bpath\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(attributes);
     const text = (named?.[1] ?? named?.[2] ?? content).trim();
-    const target = inlineText(text, workflow);
+    const target = inline(text);
     if (isPath(target, named !== null)) found.add(target);
   }
   return [...found];

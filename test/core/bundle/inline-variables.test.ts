@@ -68,6 +68,25 @@ describe("inlineVariables", () => {
     expect(result).toMatchObject({ ok: false, error: { code: "E_SCHEMA_VALIDATION" } });
   });
 
+  test("a key is worked out once, however often others name it: also where that asks for little text", () => {
+    const doubled = (count: number, last: string) =>
+      Object.fromEntries([
+        ...Array.from({ length: count }, (_, index) => [`k${index}`, `{k${index + 1}}{k${index + 1}}`]),
+        [`k${count}`, last],
+      ]) as JsonObject;
+    expect(inline(doubled(16, "x"))["k0"]).toBe("x".repeat(2 ** 16));
+    // A cycle looks different from each of its keys: only so many are looked at.
+    const circle = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`k${index}`, `{k${(index + 1) % 100}}`]),
+    );
+    expect(inlineVariables(circle, undefined)).toMatchObject({ ok: false });
+  });
+
+  test("one config key under several paths is each of them", () => {
+    const workflow = { a: "{config_source}:root/x", b: "{config_source}:root/y", c: "{a} {b} {a}" };
+    expect(inline(workflow, { root: "r" })).toEqual({ a: "r/x", b: "r/y", c: "r/x r/y r/x" });
+  });
+
   test("names of Object.prototype are no variables", () => {
     expect(inline({ a: "{constructor} {toString} {__proto__}" })["a"]).toBe(
       "{constructor} {toString} {__proto__}",
