@@ -6,6 +6,7 @@ import { type Fault, type Result, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
+import { MAX_ARGUMENT_VALUES, type ValueBudget } from "../core/tools/tool-arguments.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { ModelCall } from "../core/tools/model-call.js";
@@ -50,10 +51,11 @@ export function planBundleCalls(calls: readonly ModelCall[]): readonly PlannedCa
 function plan<Call>(
   calls: readonly RecordedModelCall[],
   toolOf: (name: string) => PlannedCall["tool"],
-  parse: (name: string, argumentsJson: string) => Result<Call>,
+  parse: (name: string, argumentsJson: string, values: ValueBudget) => Result<Call>,
   planParsed: (call: Call, planned: Omit<PlannedCall, "summary">) => PlannedCall,
 ): readonly PlannedCall[] {
   let faultBytes = 0;
+  const values = { left: MAX_ARGUMENT_VALUES };
   const bounded = (fault: Fault): Fault => {
     faultBytes += jsonBytes(fault);
     return faultBytes > MAX_FAULT_BYTES_PER_ANSWER ? { code: fault.code, message: SHORT_FAULT } : fault;
@@ -74,7 +76,7 @@ function plan<Call>(
       const { sha256: _, ...known } = external;
       return { ...planned, summary: excerpt(external.name), external: known };
     }
-    const parsed = parse(call.name, call.argumentsJson);
+    const parsed = parse(call.name, call.argumentsJson, values);
     if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };
     return planParsed(parsed.value, planned);
   });

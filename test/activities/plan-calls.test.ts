@@ -45,6 +45,18 @@ describe("a planned call", () => {
     expect(plan(name, args)).toMatchObject({ fault: { code }, summary });
   });
 
+  test("of very many values is not looked at, nor is one that has too many with those before it", () => {
+    const lists = (count: number) =>
+      patch({ variables: { set: { a: Array.from({ length: count }, () => 1) } } });
+    const wrong = patch({ stepsCompleted: { append: Array.from({ length: 200_000 }, () => 1) } });
+    const calls = [wrong, lists(6_000), lists(6_000), lists(10)].map((args) =>
+      recorded("fs_apply_patch", args),
+    );
+    const faults = planCalls(calls).map(({ fault }) => fault?.code);
+    expect(faults).toEqual(["E_WRITE_LIMIT", undefined, "E_WRITE_LIMIT", undefined]);
+    expect(planCalls(calls)[0]?.fault?.message).toContain("more values than can be looked at");
+  });
+
   test("shows one bounded line, whatever the model wrote", () => {
     for (const [name, args] of [
       ["fs_list", { path: `@project/a\n\u2028\u001b[2J${"x".repeat(5_000)}` }],

@@ -3,6 +3,7 @@ import { type Result, fail, ok } from "../errors.js";
 import {
   type ArgumentSpec,
   type FunctionTool,
+  type ValueBudget,
   functionTool,
   parseToolArguments,
 } from "../tools/tool-arguments.js";
@@ -84,13 +85,17 @@ export function bundleToolName(name: string): BundleToolName | undefined {
  * Parses the arguments a model sent. Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what
  * was expected; `E_WRITE_LIMIT` for a text that is too long to be looked at.
  */
-export function parseBundleCall(name: string, argumentsJson: string): Result<BundleToolCall> {
+export function parseBundleCall(
+  name: string,
+  argumentsJson: string,
+  values?: ValueBudget,
+): Result<BundleToolCall> {
   const spec = SPECS.find((candidate) => candidate.name === name);
   if (spec === undefined) {
     return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${BUNDLE_TOOLS.join(", ")}.`);
   }
   const tooLongCode = spec.name === "save_output" ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID";
-  const parsed = parseToolArguments(spec, argumentsJson, tooLongCode);
+  const parsed = parseToolArguments(spec, argumentsJson, tooLongCode, values);
   if (!parsed.ok) return parsed;
   return ok({ tool: spec.name, arguments: parsed.value } as BundleToolCall); // the spec's schema made it so
 }

@@ -4,6 +4,8 @@ import { redactAbsolutePaths } from "../prompt/redact.js";
 import { excerpt } from "../text.js";
 
 const MAX_ARGUMENT_DEPTH = 100;
+/** Values of one call, and of all calls of an answer together: each costs far more to look at than to say (contracts §16). */
+export const MAX_ARGUMENT_VALUES = 10_000;
 /** Of what is said about wrong arguments, looked at: it repeats their keys. */
 const MAX_ISSUE_CHARS = 1000;
 
@@ -13,6 +15,11 @@ export interface ArgumentSpec {
   /** Longer argument texts are refused before they are parsed (contracts §16). */
   readonly maxArgumentChars: number;
   readonly parameters: z.ZodType;
+}
+
+/** How many values may still be looked at. */
+export interface ValueBudget {
+  left: number;
 }
 
 /** An OpenAI function tool. */
@@ -39,14 +46,21 @@ export function parseToolArguments(
   spec: ArgumentSpec,
   argumentsJson: string,
   tooLongCode: ErrorCode,
+  values: ValueBudget = { left: MAX_ARGUMENT_VALUES },
 ): Result<unknown> {
   if (argumentsJson.length > spec.maxArgumentChars) {
     const sentence = `The arguments of ${spec.name} are longer than ${spec.maxArgumentChars} characters. Send less at once.`;
     return fail(tooLongCode, sentence);
   }
-  if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
+  const extent = extentOf(argumentsJson);
+  if (extent.depth > MAX_ARGUMENT_DEPTH) {
     return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
   }
+  if (extent.values > values.left) {
+    const sentence = `The arguments of ${spec.name} hold more values than can be looked at, with those of the calls before it. Send less at once, and keep long lists in files.`;
+    return fail(tooLongCode, sentence);
+  }
+  values.left -= extent.values;
   let value: unknown;
   try {
     value = parseArguments(argumentsJson);
@@ -97,8 +111,14 @@ function refusePrototypeKey(key: string, value: unknown): unknown {
 
 /** The deepest nesting of brackets outside strings: a bound on what a parser would have to recurse into. */
 export function nestingDepth(text: string): number {
+  return extentOf(text).depth;
+}
+
+/** What a JSON text comes to before it is parsed: its deepest nesting, and no fewer values than it holds. */
+function extentOf(text: string): { readonly depth: number; readonly values: number } {
   let depth = 0;
   let deepest = 0;
+  let values = 1;
   let inString = false;
   for (let index = 0; index < text.length; index += 1) {
     const char = text[index];
@@ -106,10 +126,12 @@ export function nestingDepth(text: string): number {
       if (char === "\\") index += 1;
       else if (char === '"') inString = false;
     } else if (char === '"') inString = true;
+    else if (char === ",") values += 1;
     else if (char === "{" || char === "[") {
+      values += 1;
       depth += 1;
       if (depth > deepest) deepest = depth;
     } else if (char === "}" || char === "]") depth -= 1;
   }
-  return deepest;
+  return { depth: deepest, values };
 }

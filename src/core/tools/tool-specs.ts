@@ -4,7 +4,13 @@ import { type Result, fail, ok } from "../errors.js";
 import { StateRecordSchema } from "../graph-state/record.js";
 import type { JsonObject } from "../json.js";
 import { isStateDocument, parseAliasPath } from "./alias-path.js";
-import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments } from "./tool-arguments.js";
+import {
+  type ArgumentSpec,
+  type FunctionTool,
+  type ValueBudget,
+  functionTool,
+  parseToolArguments,
+} from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
@@ -227,9 +233,9 @@ function isOfState(path: string): boolean {
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
  * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected;
- * `E_WRITE_LIMIT` for a write that is too long to be looked at.
+ * `E_WRITE_LIMIT` for a write that is too long to be looked at. `values` is what the calls of an answer share.
  */
-export function parseToolCall(name: string, argumentsJson: string): Result<ToolCall> {
+export function parseToolCall(name: string, argumentsJson: string, values?: ValueBudget): Result<ToolCall> {
   const tool = canonicalToolName(name);
   const spec = SPECS.find((candidate) => candidate.name === tool);
   if (spec === undefined) {
@@ -238,8 +244,8 @@ export function parseToolCall(name: string, argumentsJson: string): Result<ToolC
       `There is no such tool. Available: ${FILE_TOOLS.join(", ")}, and the others that you were offered.`,
     );
   }
-  const isWrite = WRITES.has(spec.name);
-  const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
+  const tooLongCode = WRITES.has(spec.name) ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID";
+  const parsed = parseToolArguments(spec, argumentsJson, tooLongCode, values);
   if (!parsed.ok) return parsed;
   const call = { tool: spec.name, arguments: parsed.value } as ToolCall; // the spec's schema made it so
   const isPart = call.tool === EDIT_TOOL || (call.tool === "fs.write" && call.arguments.append === true);

@@ -34,6 +34,8 @@ export interface ExternalCall {
 }
 
 const MAX_ARGUMENT_CHARS = 1_000_000;
+/** They are handed on, not looked at one by one. */
+const MAX_EXTERNAL_VALUES = 100_000;
 /** How often a call that changes nothing is made again when the tool goes away under it. */
 const MAX_ATTEMPTS = 2;
 const MAX_ERROR_CHARS = 500;
@@ -84,6 +86,7 @@ async function attempt(tools: ExternalTools, files: RunFiles, asked: ExternalCal
     { ...ANY_OBJECT, name: external.name },
     call.argumentsJson,
     "TOOL_ARGS_INVALID",
+    { left: MAX_EXTERNAL_VALUES },
   );
   if (!parsed.ok) return refused(parsed.error);
   const found = await tools.find(place, external.name).catch((error: unknown) => {
@@ -184,7 +187,7 @@ async function answerOf(
 /** Whatever object it is: whether it fits, the tool says. */
 const ANY_OBJECT: Omit<ArgumentSpec, "name"> = {
   maxArgumentChars: MAX_ARGUMENT_CHARS,
-  parameters: z.record(z.string(), z.json()),
+  parameters: z.record(z.string(), z.unknown()), // what was parsed is JSON
 };
 
 function refused(error: Fault): CallOutcome {
