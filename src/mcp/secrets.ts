@@ -1,24 +1,58 @@
 import { namesSecret } from "../core/prompt/redact.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
-import type { McpServer } from "./server-settings.js";
+import type { HttpServer, McpServer, StdioServer } from "./server-settings.js";
 
-/** What a server is given and what is not to be read again in what it says: its token, and variables that are called a secret. */
+/**
+ * What a server is given and what is not to be read again in what it says: its token, variables that are called a secret, and what its URL,
+ * its program's arguments and its other variables hold that is called one or stands where one does.
+ */
 export function secretsOf(
   server: McpServer,
   variable: (name: string) => string | undefined,
 ): readonly string[] {
-  const given =
-    "url" in server
-      ? [server.bearerVariable === undefined ? undefined : variable(server.bearerVariable)]
-      : [
-          ...server.envVariables.filter(isSecretName).map(variable),
-          ...Object.entries(server.env).flatMap(([name, value]) => (isSecretName(name) ? [value] : [])),
-        ];
-  return given.filter((value) => value !== undefined).filter(isSecretInTexts);
+  const given = "url" in server ? givenByHttp(server, variable) : givenToProgram(server, variable);
+  // Blanks around a token are not sent.
+  return [...new Set(given.map((value) => value.trim()))].filter(isSecretInTexts);
+}
+
+type Variable = (name: string) => string | undefined;
+
+function givenByHttp({ url, bearerVariable }: HttpServer, variable: Variable): readonly string[] {
+  const token = bearerVariable === undefined ? undefined : variable(bearerVariable);
+  return [...(token === undefined ? [] : [token]), ...secretsWithin(url)];
+}
+
+function givenToProgram({ env, envVariables, args }: StdioServer, variable: Variable): readonly string[] {
+  const variables = [...envVariables.map((name) => [name, variable(name) ?? ""]), ...Object.entries(env)];
+  return [
+    ...variables.flatMap(([name = "", value = ""]) => (isSecretName(name) ? [value] : secretsWithin(value))),
+    ...args.flatMap((arg, index) => [
+      ...secretsWithin(arg),
+      ...(/^--?[\w-]+$/.test(arg) && isSecretName(arg) ? args.slice(index + 1, index + 2) : []),
+    ]),
+  ];
+}
+
+/** What of a text is secret: `--token=…`, `Authorization: Bearer …`, the password and the parameters of an address. */
+function secretsWithin(text: string): readonly string[] {
+  const named = /^-{0,2}([\w-]{1,100})(?:=|:\s*)(?:(?:Bearer|Basic|Token)\s+)?(\S+)$/i.exec(text);
+  const said = named !== null && isSecretName(named[1] ?? "") ? [named[2] ?? ""] : [];
+  if (!URL.canParse(text)) return said;
+  const { password, searchParams } = new URL(text);
+  const parameters = [...searchParams].filter(([name]) => isSecretName(name)).map(([, value]) => value);
+  return [...said, password, decoded(password), ...parameters];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function isSecretName(name: string): boolean {
-  return namesSecret(name) || /(?:^|_)(?:key|pat|auth)$/i.test(name);
+  return namesSecret(name) || /(?:^|[_-])(?:key|pat|auth)$/i.test(name);
 }
 
 /** A text longer than this is looked through for a secret as it is, and not for its encodings. */

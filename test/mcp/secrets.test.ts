@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { secretsOf, withoutSecrets } from "../../src/mcp/secrets.js";
+import { mcpServersSchema } from "../../src/mcp/server-settings.js";
+
+const SECRET = "Zq7-correct-horse";
+
+/** What a model reads of a server that says what it was given. */
+function shown(server: object, said: string, variables: Readonly<Record<string, string>> = {}): string {
+  const { s } = mcpServersSchema.parse({ s: server });
+  if (s === undefined) throw new Error("No server.");
+  return withoutSecrets(
+    said,
+    secretsOf(s, (name) => variables[name]),
+  );
+}
+
+describe("a secret that an MCP server is given is not read again in what it says", () => {
+  test.each([
+    ["in its URL's query", { url: `https://mcp.example/mcp?team=tea&teaApiKey=${SECRET}` }],
+    ["as an argument's value", { command: "tea", args: ["--api-key", SECRET] }],
+    ["within an argument", { command: "tea", args: [`--token=${SECRET}`] }],
+    [
+      "in a header that a bridge sends",
+      { command: "x", args: ["--header", `Authorization: Bearer ${SECRET}`] },
+    ],
+    ["in a URL that a bridge opens", { command: "x", args: [`https://mcp.example/sse?key=${SECRET}`] }],
+    [
+      "as a password of a database",
+      { command: "x", env: { DATABASE_URL: `postgres://tea:${SECRET}@db/tea` } },
+    ],
+    ["in a variable of the worker", { command: "x", envVariables: ["PG_URL"] }],
+  ])("%s", (_, server) => {
+    const variables = { PG_URL: `postgres://tea:${SECRET}@db/tea` };
+    expect(shown(server, `bad key ${SECRET} of tea`, variables)).toBe("bad key <secret> of tea");
+  });
+
+  test("also a short token with a line break behind it, which is not sent", () => {
+    const server = { url: "https://mcp.example/mcp", bearerVariable: "T" };
+    expect(shown(server, "no: abcd-1234", { T: "abcd-1234\n" })).toBe("no: <secret>");
+  });
+
+  test("what is no secret stays, and what cannot be an address is none", () => {
+    const server = {
+      command: "npx",
+      args: ["-y", "mcp-server-tea", "--port=8080", "--region", "darjeeling", "http://%"],
+    };
+    expect(shown(server, "mcp-server-tea in darjeeling on 8080, http://%")).toContain(
+      "in darjeeling on 8080",
+    );
+  });
+});
