@@ -271,6 +271,28 @@ describe("a forked run.open", () => {
     expect((await openRun(deps, { kind: "graph", input })).forkedAfter).toBe(1);
   });
 
+  test("into a workflow that has no such node is refused, and leaves nothing behind", async () => {
+    const { store, ...world } = await openRunWorld(
+      nestedPackage({ calm: { nodes: { first: {}, last: {} } }, wild: { nodes: { other: {} } } }),
+    );
+    const deps = { store, bundles: createBundleHost({ store }) };
+    const input = { projectRoot: world.projectRoot, packageId: world.packageId };
+    const { run } = await openRun(deps, {
+      kind: "graph",
+      input: { ...input, runId: RUN_ID, workflowRef: "calm" },
+    });
+    const files = valueOf(await store.runs.openFiles(run.projectId, RUN_ID));
+    const text = Buffer.from(valueOf(await files.state.read()).bytes).toString("utf8");
+    const moved = Buffer.from(text.replace('currentNodeId: ""', "currentNodeId: last"));
+    await files.boundaries.keep({ visit: 1, nodeId: "first", next: "last", timestamp: AT, calls: 0 }, moved);
+    const fork = { ...input, runId: FORK_ID, workflowRef: "wild", fork: { runId: RUN_ID, fromNode: "last" } };
+    await expect(openRun(deps, { kind: "graph", input: fork })).rejects.toMatchObject({
+      type: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining('"last" then, and wild of '),
+    });
+    expect(await store.runs.findRun(FORK_ID)).toMatchObject({ ok: false });
+  });
+
   test("variables that no document may hold leave nothing behind", async () => {
     const { deps, world } = await openScene([]);
     const set = { big: "x".repeat(130 * 1024) };

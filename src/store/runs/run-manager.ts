@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import type { RunEvent } from "../../core/run/run-event.js";
+import { findNode } from "../../core/package/graph.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
+import { effectiveNodeId } from "../../core/state/transition-guard.js";
 import { excerpt } from "../../core/text.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type CreateRunRequest, idOf, isRunUuid, problemOf } from "./create-request.js";
@@ -350,7 +352,13 @@ function firstDocument(
       ? freshRunFrontmatter(template.value.frontmatter, { ...run, now }, variables)
       : forkedRunFrontmatter(template.value.frontmatter, { ...run, now }, begin.variables);
   const valid = parseFrontmatter(frontmatter);
-  return valid.ok ? withFrontmatter(template.value, valid.value) : valid;
+  if (!valid.ok) return valid;
+  const nodeId = effectiveNodeId(valid.value.currentNodeId, workflow.graph);
+  if (begin !== undefined && findNode(workflow.graph, nodeId) === undefined) {
+    const sentence = `The run stood at "${excerpt(nodeId)}" then, and ${excerpt(workflow.id)} of ${excerpt(run.packageId)} has no such node. Fork it with the package and the workflow that it had, or from another moment.`;
+    return fail("E_PRECONDITION_FAILED", sentence);
+  }
+  return withFrontmatter(template.value, valid.value);
 }
 
 function runNotFound(runId: string): { ok: false; error: Fault } {
