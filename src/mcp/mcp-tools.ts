@@ -2,6 +2,7 @@ import { z } from "zod";
 import { boundsProblem } from "../core/json-bounds.js";
 import { type JsonObject, type JsonValue, isList } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
+import { placesOf } from "../core/find-text.js";
 import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
 import { Connection, type McpAnswer } from "./connection.js";
@@ -264,24 +265,6 @@ function isSaidIn(text: string, value: string): boolean {
     if (looks === MAX_LOOKS) break;
   }
   return false;
-}
-
-/** Where a text has a value. It takes as long as they are together (Knuth, Morris, Pratt): `indexOf` takes their product for some. */
-function* placesOf(value: string, text: string): Generator<number> {
-  const borders: number[] = [];
-  const grown = (from: number, code: number): number => {
-    let length = from;
-    while (length > 0 && code !== value.charCodeAt(length)) length = borders[length - 1] ?? 0;
-    return code === value.charCodeAt(length) ? length + 1 : length;
-  };
-  for (let at = 0, length = 0; at < value.length; at += 1) {
-    if (at > 0) length = grown(length, value.charCodeAt(at));
-    borders.push(length);
-  }
-  for (let at = 0, length = 0; at < text.length; at += 1) {
-    length = grown(length, text.charCodeAt(at));
-    if (length === value.length) yield at - length + 1;
-  }
 }
 
 const MAX_LOOKS = 1_000;

@@ -1,3 +1,4 @@
+import { indexIn } from "../find-text.js";
 import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 
 /** A text and the file it is from; of one that stands in the YAML the empty name. */
@@ -14,7 +15,7 @@ export const OTHER_TEMPLATE = /^templates$|^template_|_template$/;
 /** Whether instructions name a file: they say when it is to be read. */
 export function names(instructions: string, file: string | undefined): boolean {
   const name = file?.split("/").at(-1)?.trim() ?? "";
-  return name !== "" && instructions.includes(name);
+  return name !== "" && indexIn(instructions, name) !== -1;
 }
 
 /** The file names of a value: one, or those of a list or a mapping. */

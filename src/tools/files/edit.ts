@@ -1,3 +1,4 @@
+import { indexIn, splitAt } from "../../core/find-text.js";
 import { describeAliasPath, formatAliasPath } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { EditArguments } from "../../core/tools/tool-specs.js";
@@ -30,7 +31,7 @@ export function editFile(
       const { maxWriteBytes } = limits;
       // Before it is looked at: a long file has many places.
       if (there === undefined || there.length > maxWriteBytes) throw tooLong(name, "has", maxWriteBytes);
-      const pieces = there.toString("utf8").split(args.oldText);
+      const pieces = splitAt(there.toString("utf8"), args.oldText);
       const count = pieces.length - 1;
       refuseMisplaced(pieces, args, name);
       const [before, after] = [args.oldText, args.newText].map((text) => Buffer.byteLength(text));
@@ -61,8 +62,8 @@ function tooLong(name: string, has: string, maxBytes: number): Refusal {
 function refuseMisplaced(pieces: readonly string[], args: EditArguments, name: string): void {
   const count = pieces.length - 1;
   if (count === 0) {
-    const isNear =
-      pieces[0]?.replaceAll(/\s+/gu, " ").includes(args.oldText.replaceAll(/\s+/gu, " ")) ?? false;
+    const [there, wanted] = [pieces[0] ?? "", args.oldText].map((text) => text.replaceAll(/\s+/gu, " "));
+    const isNear = indexIn(there ?? "", wanted ?? "") !== -1;
     const hint = isNear ? " It is there with other white space." : "";
     const sentence = `oldText is not in ${name}: 0 matches.${hint} Read the file again and quote it to the character, indentation and line ends included.`;
     throw new Refusal("TOOL_ARGS_INVALID", sentence, { matches: 0 });

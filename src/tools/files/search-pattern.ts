@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { indexIn } from "../../core/find-text.js";
 import { Refusal } from "../sandbox/faults.js";
 
 /** Where a pattern stands in a line, in UTF-16 code units. */
@@ -39,7 +40,7 @@ export function parsePattern(pattern: string): Finder {
   if (pattern.includes("\n")) throw invalid("The pattern holds a line break: a match lies within one line.");
   return {
     find: (line) => {
-      const start = line.indexOf(pattern);
+      const start = indexIn(line, pattern);
       return start === -1 ? undefined : { start, end: start + pattern.length };
     },
     maxLineLength: MAX_PLAIN_LINE_LENGTH,

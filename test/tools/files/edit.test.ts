@@ -57,6 +57,13 @@ describe("fs.edit", () => {
     expect(text()).toBe("if (x) {\r\n\ty();\r\n}\n");
   });
 
+  test("a long text that is almost there at each place is looked for in a moment", async () => {
+    scratch.put("project/f.ts", "a".repeat(2_000_000));
+    const half = "a".repeat(500_000);
+    const absent = await edit({ oldText: `${half}b${half}`, newText: "" }, {}, 4_000_000);
+    expect(JSON.stringify(absent)).toContain("0 matches");
+  });
+
   test("a text that is there several times is refused with its lines, and replaced everywhere only on demand", async () => {
     scratch.put("project/f.ts", "a\nb a\n\na\n");
     const refused = await edit({ oldText: "a\n", newText: "c\n" });
