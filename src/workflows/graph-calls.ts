@@ -9,6 +9,7 @@ import {
   changedDocument,
   listsFault,
   nodeAfter,
+  passedOver,
   takeArtifact,
   takeDocument,
   tellArtifact,
@@ -92,6 +93,9 @@ async function changeState(
   change: StateChange,
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
+  const early = passedOver(record, change);
+  // A history of an earlier version may hold a move over a subworkflow: it is followed.
+  if (early !== undefined && patched(PASSED_OVER_PATCH)) return refuse(record, call, input, early);
   await knowTarget(record, nodeAfter(record, change));
   const next = changedDocument(record, change, input.now);
   if (!next.ok) return refuse(record, call, input, next.error);
@@ -128,6 +132,7 @@ async function save(record: RunRecord, call: PlannedCall, input: ToolCallInput):
 }
 
 const LISTED_NAMES_PATCH = "listed-names-are-checked";
+const PASSED_OVER_PATCH = "subworkflows-are-not-passed-over";
 
 /** The document was changed behind the run's back: go on from what it says, if that is legal. */
 export async function readDocumentAgain(record: RunRecord): Promise<void> {

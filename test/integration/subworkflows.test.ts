@@ -88,6 +88,20 @@ describe("a subworkflow", () => {
     });
   });
 
+  test("is not passed over by an answer that moves on and on", async () => {
+    const bench = await openBench((request) => {
+      if (nodeOf(request) !== "plan") return firstWay(request);
+      const to = (done: string, next: string) =>
+        patch({ stepsCompleted: { append: [done] }, currentNodeId: { set: next } });
+      return { calls: [to("plan", "parts"), to("parts", "done")] };
+    });
+    const run = await bench.start(nested, { workflowRef: "main", input: "Paint it." });
+    await expect(run.result()).resolves.toMatchObject({ stepsCompleted: ["plan", "parts", "done"] });
+    expect(nodesAsked(bench.model.requests)).toEqual(["plan", "draft", "ready", "done"]);
+    const refused = (await bench.auditEvents(run)).filter(({ kind }) => kind === "tool.exec");
+    expect(JSON.stringify(refused)).toContain("has not run yet");
+  });
+
   test("begins with the variables that it takes and with the story, and hands up what it makes of them", async () => {
     const told = (request: ChatRequestBody, name: string) =>
       request.messages.findLast(({ content }) => content?.includes(name))?.content ?? "";

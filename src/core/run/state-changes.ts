@@ -1,11 +1,12 @@
 import { type Fault, type Result, fail, ok } from "../errors.js";
 import type { JsonObject } from "../json.js";
-import { artifactTypeOf } from "../package/graph.js";
+import { artifactTypeOf, findNode } from "../package/graph.js";
 import { type MovedEntries, withEarlier } from "../state/earlier-entries.js";
 import { listedNamesFault } from "../state/listed-names.js";
 import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.js";
-import { validateWorkflowStateUpdate } from "../state/transition-guard.js";
+import { effectiveNodeId, validateWorkflowStateUpdate } from "../state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../state/update-frontmatter.js";
+import { excerpt } from "../text.js";
 import type { FrontmatterUpdate } from "../tools/tool-specs.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
@@ -41,6 +42,19 @@ export function nodeAfter({ frontmatter }: RunRecord, change: StateChange): stri
   if (change.kind === "patch") return change.update.currentNodeId?.set ?? currentNodeId;
   const wanted = change.frontmatter["currentNodeId"];
   return typeof wanted === "string" ? wanted : "";
+}
+
+/**
+ * Why a change may not lead on from where the run stands: that is a subworkflow, to which an earlier call of the same answer has led, and
+ * which has not run. No model is asked at one: the run goes on by itself when it has.
+ */
+export function passedOver(record: RunRecord, change: StateChange): Fault | undefined {
+  const { nodeId, opened } = record;
+  const node = findNode(opened.graph, nodeId);
+  const to = effectiveNodeId(nodeAfter(record, change), opened.graph);
+  if (node?.workflow === undefined || to === nodeId) return undefined;
+  const sentence = `${excerpt(nodeId)} → ${excerpt(to)}: ${excerpt(nodeId)} is a subworkflow and has not run yet. It is run when the calls of this answer are done, and the run goes on from there by itself.`;
+  return fail("E_INVALID_TRANSITION", sentence, { from: nodeId, to: excerpt(to), allowedNext: [] }).error;
 }
 
 /** What the lists of a document may not gain. */

@@ -4,6 +4,7 @@ import {
   changedDocument,
   listsFault,
   nodeAfter,
+  passedOver,
   takeArtifact,
   takeDocument,
   takeMoved,
@@ -54,6 +55,21 @@ describe("a change of the state document", () => {
     ["a document without a place", { kind: "document", frontmatter: { currentNodeId: 1 } }, ""],
   ] as const)("says where the run would stand: %s", (_, change, nodeId) => {
     expect(nodeAfter(atDraft(), change)).toBe(nodeId);
+  });
+
+  test("may not lead on from a subworkflow that has not run; to stay there, and to go on from others, it may", () => {
+    const { graph } = openedRecord().opened;
+    const record = atDraft();
+    const to = (nodeId: string) => ({ kind: "patch", update: { currentNodeId: { set: nodeId } } }) as const;
+    expect(passedOver(record, to("done"))).toBeUndefined();
+    const nodes = graph.nodes.map((node) => (node.id === "draft" ? { ...node, workflow: "part" } : node));
+    record.open = { ...record.opened, graph: { ...graph, nodes } };
+    expect(passedOver(record, to("draft"))).toBeUndefined();
+    expect(passedOver(record, { kind: "patch", update: { variables: { set: {} } } })).toBeUndefined();
+    expect(passedOver(record, to("done"))).toMatchObject({
+      code: "E_INVALID_TRANSITION",
+      details: { from: "draft", to: "done", allowedNext: [] },
+    });
   });
 
   test("may not list what is no step or no path", () => {
