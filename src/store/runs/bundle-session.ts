@@ -11,6 +11,8 @@ import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 export const MANIFEST_NAME = "manifest.json";
 
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+/** Left for what changes when no file is added. */
+const ROOM_BYTES = 64 * 1024;
 /** More files than this are not saved in one session. */
 const MAX_FILES = 1000;
 
@@ -127,6 +129,13 @@ async function changeManifest(
   if (next.files.length > MAX_FILES) {
     return fail("E_WRITE_LIMIT", `A session holds ${MAX_FILES} files at most. Put more into one file.`);
   }
+  const isLonger = next.files.length > known.value.files.length;
+  if (isLonger && Buffer.byteLength(textOf(next)) > MAX_MANIFEST_BYTES - ROOM_BYTES) {
+    return fail(
+      "E_WRITE_LIMIT",
+      "The names of the session's files are too long together. Save under a shorter one, or put more into one file.",
+    );
+  }
   if (next !== known.value) await writeManifest(sessionDir(place), next, lock);
   return ok(next);
 }
@@ -165,12 +174,16 @@ export function endManifestWrites(place: SessionPlace): void {
   if (isOwnFolder(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
 }
 
+function textOf(manifest: SessionManifest): string {
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
 async function writeManifest(
   directory: string,
   manifest: SessionManifest,
   lock: HeldLock = NO_LOCK,
 ): Promise<void> {
   const path = join(directory, MANIFEST_NAME);
-  await writeFileAtomic(path, `${JSON.stringify(manifest, undefined, 2)}\n`, lock);
+  await writeFileAtomic(path, textOf(manifest), lock);
   await chmod(path, 0o644); // it lies among the user's own files
 }
