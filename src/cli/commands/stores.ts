@@ -1,17 +1,8 @@
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, lookAround, storeAtHand } from "../environment.js";
+import { interruption, lookAround, noStoreWords, storeAtHand } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
-import {
-  CommandError,
-  EXIT,
-  type ExitCode,
-  UsageError,
-  outputWidth,
-  print,
-  printJson,
-  printNote,
-} from "../output.js";
+import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type Column, tableLines } from "../table.js";
 
 const COLUMNS: readonly Column[] = [
@@ -29,9 +20,7 @@ const COLUMNS: readonly Column[] = [
 export async function storesCommand(options: { json?: boolean }): Promise<ExitCode> {
   const { config, store } = await lookAround();
   if (!(await isTemporalThere(config, store))) {
-    throw new CommandError(
-      "Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev",
-    );
+    throw new UsageError("Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
   const { openTemporalSession } = await import("../temporal-session.js");
   const session = await openTemporalSession(config, store, interruption());
@@ -72,7 +61,8 @@ export async function storeNameCommand(
   name: string | undefined,
   options: { json?: boolean },
 ): Promise<ExitCode> {
-  const { store } = await storeAtHand();
+  const { config, store } = name === undefined ? await lookAround() : await storeAtHand();
+  if (store === undefined) throw new UsageError(noStoreWords(config));
   if (name !== undefined) {
     const renamed = await renameStore(store.dir, name);
     if (!renamed.ok) throw new UsageError(renamed.error.message);
