@@ -84,13 +84,29 @@ export class AppendLog implements SyncedLater {
 
   /** Reads the lines that are new since the last look. The first look makes the file: that of a conversation says that its visit was begun. */
   async refresh(): Promise<void> {
-    const size = bytesAt(this.path) ?? this.withFile((fd) => fstatSync(fd).size);
-    if (size !== (this.readUpTo ?? 0)) {
-      await this.exclusively(async (lock) => {
-        this.withFile((fd) => this.readNew(fd, lock));
-      });
+    try {
+      const size = bytesAt(this.path) ?? this.withFile((fd) => fstatSync(fd).size);
+      if (size !== (this.readUpTo ?? 0)) {
+        await this.exclusively(async (lock) => {
+          this.withFile((fd) => this.readNew(fd, lock));
+        });
+      }
+    } catch (error) {
+      if (this.owner !== NO_LOCK || !isNotWritable(error)) throw error;
+      this.look();
     }
     syncLater(this);
+  }
+
+  /** For who writes for nobody, and may have come to look: where no lock can be taken, the whole lines are read without one. */
+  private look(): void {
+    if (!standsThere(this.path)) return;
+    const fd = openOwnFile(this.path, "read");
+    try {
+      this.readLines(fd, fstatSync(fd).size, this.readUpTo ?? 0);
+    } finally {
+      closeSync(fd);
+    }
   }
 
   /**
@@ -140,13 +156,16 @@ export class AppendLog implements SyncedLater {
   /** The records of lines that `onLine` was told of, one after the other from one open file. */
   readAt(positions: readonly LinePosition[]): readonly JsonObject[] {
     if (positions.length === 0) return [];
-    return this.withFile((fd) =>
-      positions.map(({ offset, length }) => {
+    const fd = openOwnFile(this.path, "read");
+    try {
+      return positions.map(({ offset, length }) => {
         const bytes = Buffer.alloc(length);
         readSync(fd, bytes, 0, length, offset);
         return JSON.parse(bytes.toString("utf8")) as JsonObject; // written by `append`
-      }),
-    );
+      });
+    } finally {
+      closeSync(fd);
+    }
   }
 
   private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
@@ -171,7 +190,8 @@ export class AppendLog implements SyncedLater {
     return torn;
   }
 
-  private readLines(fd: number, size: number, from: number, lock: HeldLock): boolean {
+  /** A torn line at the end is ended by who holds the lock, and else left to whoever may be writing it. */
+  private readLines(fd: number, size: number, from: number, lock?: HeldLock): boolean {
     let offset = from;
     let begun: Buffer[] = []; // of the line at `offset`
     let begunBytes = 0;
@@ -193,7 +213,7 @@ export class AppendLog implements SyncedLater {
       if (begunBytes > MAX_LINE_BYTES) throw this.tooLong(`at byte ${offset}`);
     }
     this.readUpTo = offset;
-    if (begunBytes === 0) return false;
+    if (begunBytes === 0 || lock === undefined) return false;
     lock.assertHeld();
     writeAll(fd, Buffer.from("\n"));
     this.tell(Buffer.concat(begun), offset);
@@ -258,6 +278,11 @@ async function readInto(chunk: Buffer, fd: number): Promise<number> {
 
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+}
+
+function isNotWritable(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "EROFS" || code === "EACCES" || code === "EPERM";
 }
 
 /** A record as its line says it, without the line's end. */

@@ -1,4 +1,4 @@
-import { appendFile, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, chmod, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -11,7 +11,8 @@ import {
   toLine,
 } from "../../../src/store/disk/append-log.js";
 import type { LinePosition } from "../../../src/store/disk/line-index.js";
-import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { readTree, temporaryDirectory } from "../../fakes/package-fixture.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 let path: string;
 let dir: string;
@@ -202,5 +203,29 @@ describe("a line", () => {
 
   test.each(["", "null", "1", "[]", '"x"', "{", '{"a":1} x'])("%j is no record", (line) => {
     expect(parseLine(Buffer.from(line))).toBeUndefined();
+  });
+});
+
+describe("a log that may only be read", () => {
+  test("is read by whoever only looks, as far as its lines are whole, and changed by nobody", async () => {
+    const kept = openLog();
+    await kept.log.append(() => [{ n: 1 }, { n: 2 }]);
+    await appendFile(path, '{"n":');
+    const before = await readTree(dir);
+    await withoutRights(dir, async () => {
+      await chmod(path, 0o400);
+      await chmod(join(dir, "log.lock"), 0o400);
+      await chmod(dir, 0o500);
+      const looking = openLog();
+      await looking.log.refresh();
+      expect(looking.lines).toEqual(['{"n":1}', '{"n":2}']);
+      expect(looking.log.readAt(looking.positions)).toEqual([{ n: 1 }, { n: 2 }]);
+      await expect(looking.log.append(() => [{ n: 3 }])).rejects.toThrow("EACCES");
+      const claim = { isHeld: () => true, assertHeld: () => undefined };
+      const owned = new AppendLog(path, join(dir, "log.lock"), () => undefined, { owner: claim });
+      await expect(owned.refresh()).rejects.toThrow("EACCES"); // an execution would go on without being able to write
+    });
+    await chmod(dir, 0o700);
+    expect(await readTree(dir)).toEqual(before);
   });
 });
