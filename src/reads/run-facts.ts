@@ -54,7 +54,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
   }
   const files = opened.value;
   const { logFile, stateDir } = files;
-  const status = (await files.status.read()) ?? null;
+  const status = (await files.status.read().catch(() => null)) ?? null; // shown is what can be read
   const { bundle } = run;
   return ok({
     ...facts,
@@ -79,7 +79,7 @@ async function modelOf(
   files: RunFiles,
   status: RunStatus | null,
 ): Promise<Pick<RunFacts, "model">> {
-  const models = (await files.request.read())?.models;
+  const models = (await files.request.read().catch(() => undefined))?.models;
   const chain = modelsOf(models, run.activeAgentId);
   return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
 }
@@ -145,13 +145,17 @@ export async function graphOf(store: Store, id: string): Promise<Result<JsonAnsw
   return ok({ graph, projectRoot: root.value });
 }
 
-/** What a run was started with, as its folder says. */
+/** What a run was started with, as its folder says. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL` where that cannot be read now. */
 export async function requestOf(store: Store, id: string): Promise<Result<JsonAnswers["read.request"]>> {
   const opened = await openRun(store, id);
   if (!opened.ok) return opened;
   const { files } = opened.value;
-  const request = (await files.request.read()) ?? null;
-  return ok({ request: request as JsonObject | null, place: join(files.dir, "run.json") }); // parsed from JSON
+  try {
+    const request = (await files.request.read()) ?? null;
+    return ok({ request: request as JsonObject | null, place: join(files.dir, "run.json") }); // parsed from JSON
+  } catch (error) {
+    return fail("E_INTERNAL", `What the run was started with cannot be read: ${(error as Error).message}`); // of the system
+  }
 }
 
 /** What has come of the answer that a model is giving, from where it was read before. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */

@@ -157,7 +157,8 @@ async function storedQuestions(store: Store, filter: QuestionFilter): Promise<re
     const project = root.ok ? root.value.split("/").at(-1) : undefined;
     if (filter.project !== undefined && ![run.projectId, project].includes(filter.project)) continue;
     const files = await store.runs.openFiles(run.projectId, run.runId);
-    const question = files.ok ? (await files.value.status.read())?.question : undefined;
+    const status = files.ok ? await files.value.status.read().catch(() => undefined) : undefined;
+    const question = status?.question;
     found.push({
       runId: run.runId,
       workflowId: workflowIdOfRun(run),

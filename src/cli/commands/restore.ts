@@ -77,7 +77,8 @@ async function unfinishedRuns(store: Store): Promise<readonly string[]> {
   const isUnfinished = async ({ runId, projectId, phase }: RunMetadata): Promise<boolean> => {
     if (phase !== "idle") return phase === "running" || phase === "waiting-user";
     const files = await store.runs.openFiles(projectId, runId);
-    return files.ok && (await files.value.request.read()) !== undefined;
+    // One that cannot be read now is named: its run may have been begun.
+    return files.ok && (await files.value.request.read().catch(() => null)) !== undefined;
   };
   const runIds: string[] = [];
   const { runs, damaged } = await store.runs.surveyRuns();

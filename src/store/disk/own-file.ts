@@ -106,6 +106,27 @@ export async function readOwnText(path: string): Promise<string> {
   return (await readOwnFile(path)).toString("utf8");
 }
 
+/**
+ * What a file of ours says. Undefined where there is none, and where it cannot be understood or is none of ours. Throws what the system
+ * says: what the file says nobody knows then, and nothing may be concluded from it.
+ */
+export function understoodFile<T>(path: string, schema: { parse(value: unknown): T }): T | undefined {
+  if (!standsThere(path)) return undefined;
+  let text: string;
+  try {
+    text = readOwnFileSync(path).toString("utf8");
+  } catch (error) {
+    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT"; // just now
+    if (isGone || error instanceof NotOurFile) return undefined;
+    throw error;
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The bytes of a file of ours up to its present end. */
 export function streamOwnFile(path: string): Readable {
   const fd = openOwnFile(path, "read");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { RunExecution } from "../../core/run/run-execution.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
-import { readOwnFileSync, standsThere } from "../disk/own-file.js";
+import { standsThere, understoodFile } from "../disk/own-file.js";
 
 const startedSchema = z.object({ id: z.string(), startedAt: z.number() });
 
@@ -85,14 +85,9 @@ export class Executions {
     };
   }
 
-  /** Undefined for the first one, and where the file cannot be understood. */
+  /** Undefined for the first one, and where the file cannot be understood. Throws what the system says. */
   private read(number: number): KeptExecution | undefined {
-    if (number === 1) return undefined;
-    try {
-      return startedSchema.parse(JSON.parse(readOwnFileSync(this.fileOf(number)).toString("utf8")));
-    } catch {
-      return undefined;
-    }
+    return number === 1 ? undefined : understoodFile(this.fileOf(number), startedSchema);
   }
 
   private fileOf(number: number): string {

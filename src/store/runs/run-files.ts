@@ -8,6 +8,7 @@ import { Conversation, takeOverConversations } from "./conversation.js";
 import { Executions } from "./executions.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
+import { standsThere } from "../disk/own-file.js";
 import { Notices } from "./notices.js";
 import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
@@ -68,9 +69,10 @@ export class RunFiles {
     return conversation;
   }
 
-  /** The highest number of a visit that has a conversation. */
+  /** The highest number of a visit that has a conversation. Throws what the system says. */
   async newestVisit(): Promise<number> {
-    const names = await readdir(join(this.dir, "conversation")).catch(() => []);
+    const dir = join(this.dir, "conversation");
+    const names = standsThere(dir) ? await readdir(dir) : [];
     return Math.max(0, ...names.map((name) => Number(/^visit-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)));
   }
 

@@ -13,7 +13,7 @@ import type { HeldLock } from "../disk/fenced-lock.js";
 import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
 import { findAgent, selectWorkflow } from "../packages/choose.js";
 import type { LoadedWorkflow } from "../packages/package-loader.js";
-import { isOwnFolder, readOwnText, standsThere } from "../disk/own-file.js";
+import { isOwnFolder, standsThere, understoodFile } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
@@ -25,6 +25,8 @@ import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
+
+const projectSchema = z.object({ root: z.string() });
 
 /** What a store holds, as far as it can be read. */
 export interface RunSurvey {
@@ -290,18 +292,24 @@ export class RunManager {
     return ok(files);
   }
 
-  /** Real path of a project's root, by the id of a project that has runs. Fault: `E_PROJECT_INVALID`. */
+  /**
+   * Real path of a project's root, by the id of a project that has runs. Faults: `E_PROJECT_INVALID`; `E_INTERNAL` where the store
+   * cannot be asked now.
+   */
   async projectRoot(projectId: string): Promise<Result<string>> {
     const known = this.roots.get(projectId);
     if (known !== undefined) return ok(known);
     try {
-      if (!isProjectId(projectId)) throw new Error("not an id");
-      const text = await readOwnText(join(this.projectsDir, projectId, "project.json"));
-      const { root } = z.object({ root: z.string() }).parse(JSON.parse(text));
-      this.roots.set(projectId, root);
-      return ok(root);
-    } catch {
-      return fail("E_PROJECT_INVALID", "The store does not know where this run's project lies.");
+      const path = join(this.projectsDir, projectId, "project.json");
+      const project = isProjectId(projectId) ? understoodFile(path, projectSchema) : undefined;
+      if (project === undefined) {
+        return fail("E_PROJECT_INVALID", "The store does not know where this run's project lies.");
+      }
+      this.roots.set(projectId, project.root);
+      return ok(project.root);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error)) throw error;
+      return fail("E_INTERNAL", `Where this run's project lies cannot be read: ${error.message}`);
     }
   }
 

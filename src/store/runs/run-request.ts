@@ -5,7 +5,7 @@ import type { JsonObject } from "../../core/json.js";
 import { type RunModels, runModelsSchema } from "../../core/run/run-model.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
-import { readOwnText } from "../disk/own-file.js";
+import { understoodFile } from "../disk/own-file.js";
 
 /** Loose: what a later version has written beside stays. */
 const requestSchema = z.looseObject({
@@ -38,13 +38,9 @@ export class RunRequestFile {
     this.lockFile = join(dir, "request.lock");
   }
 
-  /** Undefined where there is none, and where it cannot be understood. */
+  /** Undefined where there is none, and where it cannot be understood. Throws what the system says. */
   async read(): Promise<RunRequest | undefined> {
-    try {
-      return requestSchema.parse(JSON.parse(await readOwnText(this.path)));
-    } catch {
-      return undefined;
-    }
+    return understoodFile(this.path, requestSchema);
   }
 
   /**

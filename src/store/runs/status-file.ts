@@ -4,7 +4,7 @@ import { answeredBySchema } from "../../core/run/run-model.js";
 import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
-import { readOwnFileSync, readOwnText, standsThere } from "../disk/own-file.js";
+import { standsThere, understoodFile } from "../disk/own-file.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -68,14 +68,14 @@ export function readPlaceNow(path: string): RunPlace | undefined {
 function understoodNow<T>(path: string, schema: z.ZodType<T>): T | undefined {
   if (!standsThere(path)) return undefined;
   try {
-    return schema.parse(JSON.parse(readOwnFileSync(path).toString("utf8")));
+    return understoodFile(path, schema);
   } catch {
-    return undefined;
+    return undefined; // a listing says where the index has the run
   }
 }
 
 export interface StatusFile {
-  /** Undefined before the first phase change, and where the file cannot be understood. */
+  /** Undefined before the first phase change, and where the file cannot be understood. Throws what the system says. */
   read(): Promise<RunStatus | undefined>;
   /**
    * False when a newer change is known: it stays. `alongside` is what else has to be told, before a newer change
@@ -89,11 +89,7 @@ export function openStatusFile(path: string, lockFile: string, owner: HeldLock =
   const takeOver = (): void => removeTemporaries(path);
 
   async function read(): Promise<RunStatus | undefined> {
-    try {
-      return statusSchema.parse(JSON.parse(await readOwnText(path)));
-    } catch {
-      return undefined;
-    }
+    return understoodFile(path, statusSchema);
   }
   return {
     read,

@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, openSync, writeSync } from "node:fs";
-import { appendFile, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { appendFile, chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { ExecutionOver, Executions } from "../../../src/store/runs/executions.js
 import { withFileLock } from "../../../src/store/disk/fenced-lock.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
 import { readTree, temporaryDirectory } from "../../fakes/package-fixture.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 const AT = "2026-01-02T03:04:05.000Z";
 const FIRST = { id: "a", startedAt: 100 };
@@ -55,6 +56,26 @@ describe("an execution of a run", () => {
   test("can follow one whose file was damaged", async () => {
     await writeFile(join(dir, "execution.2"), "{");
     expect(await new Executions(dir).begin(THIRD, true)).toBe(3);
+  });
+
+  test("is not another one because its files cannot be read now, and neither are its request and status others", async () => {
+    const usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
+    const status = (change: number) => ({ phase: "running", nodeId: "ask", change, usage }) as const;
+    const files = new RunFiles(dir);
+    await files.executions.begin(SECOND, true);
+    await files.request.keep("graph", { first: true });
+    await files.status.write(status(2));
+    const names = ["execution.2", "run.json", "status.json"];
+    const before = await readTree(dir);
+    await withoutRights(dir, async () => {
+      for (const name of names) await chmod(join(dir, name), 0);
+      const late = new RunFiles(dir);
+      await expect(late.executions.begin(SECOND, true)).rejects.toThrow("EACCES");
+      await expect(late.request.keep("graph", { resume: true })).rejects.toThrow("EACCES");
+      await expect(late.status.write(status(1))).rejects.toThrow("EACCES");
+    });
+    for (const name of names) await chmod(join(dir, name), 0o600);
+    expect(await readTree(dir)).toEqual(before);
   });
 
   test("is over the moment there is a newer one, and loses the locks it holds", async () => {
