@@ -252,7 +252,7 @@ test("a run that Temporal has ended is attested as one that has failed", async (
   ]);
 });
 
-test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
+test("a run that goes on, one that may have been a rehearsal, and one whose audit log was edited, are not attested", async () => {
   const bench = await openBench(WALK);
   const key = await newKey(bench.dir, "operator");
   const run = await bench.start(twoNodePackage());
@@ -261,7 +261,14 @@ test("a run that goes on, and one whose audit log was edited, are not attested",
   await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({ code: 2 });
   await run.answer({ nodeId: "ask", text: "This way." });
   await run.result();
-  const { logFile } = await bench.filesOf(run);
+  const { dir, logFile } = await bench.filesOf(run);
+  const request = await readFile(join(dir, "run.json"), "utf8");
+  await writeFile(join(dir, "run.json"), request.slice(1));
+  await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("run.json is missing or damaged. Nothing is attested."),
+  });
+  await writeFile(join(dir, "run.json"), request);
   const log = await readFile(logFile, "utf8");
   await writeFile(logFile, log.replace("E_INVALID_TRANSITION", "E_INVALID_FRONTMATTE"));
   await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({

@@ -1,6 +1,5 @@
-import { link, lstat, mkdir, realpath, rename } from "node:fs/promises";
-import { randomBytes } from "node:crypto";
-import { dirname, join, resolve, sep } from "node:path";
+import { lstat, mkdir, realpath } from "node:fs/promises";
+import { join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
@@ -20,9 +19,9 @@ import {
 } from "../output.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
-import { removeLeftover } from "../../store/disk/remove-leftover.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
+import { saveFile } from "../save-file.js";
 import { type Column, tableLines } from "../table.js";
 
 export interface ArtifactsOptions {
@@ -194,7 +193,7 @@ async function placeInside(root: string, path: string): Promise<string> {
   return join(folder, last);
 }
 
-/** Written beside its place first: what is there is whole. Nothing is replaced unless it is asked for. */
+/** Nothing is replaced unless it is asked for. */
 async function save(
   runId: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -206,15 +205,12 @@ async function save(
     const remedy = there.isFile() ? "Replace it with --force." : "Choose another place.";
     throw new CommandError(`${file} is there already. ${remedy}`);
   }
-  const temporary = join(dirname(file), `.interlock-${randomBytes(6).toString("hex")}`);
   try {
-    await pipeline(Readable.from(pieces, { objectMode: false }), writeOwnStream(temporary));
-    if (force) await rename(temporary, file);
-    else await link(temporary, file); // fails where something has come there meanwhile
+    const write = (path: string) =>
+      pipeline(Readable.from(pieces, { objectMode: false }), writeOwnStream(path));
+    await saveFile(file, write, { replaces: force });
   } catch (error) {
     if (error instanceof ReadRefused) throw refusal(runId, error);
     throw unwritten(file, error);
-  } finally {
-    await removeLeftover(temporary);
   }
 }

@@ -28,6 +28,7 @@ import { knownHead } from "../known-head.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
+import { saveFile } from "../save-file.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 
 export interface AttestOptions {
@@ -49,17 +50,22 @@ export async function attestCommand(id: string, { key = [], output }: AttestOpti
   const envelope = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), keys);
   if (output === undefined) printJson(envelope);
   else {
-    await writeFile(output, JSON.stringify(envelope), { flag: "wx" }).catch(
-      (error: NodeJS.ErrnoException) => {
-        const reason = error.code === "EEXIST" ? "it is there already" : error.message;
-        throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
-      },
-    );
+    await save(output, JSON.stringify(envelope));
     print(
       `Attested: ${statement.subject.length} subjects, ${statement.predicate.path.length} nodes, in ${output}.`,
     );
   }
   return EXIT.done;
+}
+
+async function save(output: string, text: string): Promise<void> {
+  try {
+    await saveFile(output, (path) => writeFile(path, text, { flag: "wx", flush: true }));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException; // of the system
+    const reason = code === "EEXIST" ? "it is there already" : message;
+    throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
+  }
 }
 
 async function statementOf(id: string, { reader, run }: RunSession): Promise<RunStatement> {
@@ -81,7 +87,12 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     );
   }
   const { graph } = read(id, await reader.ask("read.graph", { run: id }));
-  const { request } = read(id, await reader.ask("read.request", { run: id }));
+  const { request, place } = read(id, await reader.ask("read.request", { run: id }));
+  if (request === null) {
+    throw new CommandError(
+      `Whether run ${metadata.runId} was a rehearsal, its folder does not say: ${place} is missing or damaged. Nothing is attested. Restore it from a backup.`,
+    );
+  }
   const { artifacts } = read(id, await reader.ask("read.artifacts", { run: id }));
   const shown =
     graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
@@ -122,8 +133,8 @@ async function phaseOf(
 const LOOKS = 10;
 const BETWEEN_LOOKS_MS = 200;
 
-function isRehearsal(request: JsonObject | null): boolean {
-  const input = request?.["input"];
+function isRehearsal(request: JsonObject): boolean {
+  const input = request["input"];
   return typeof input === "object" && input !== null && "rehearsal" in input;
 }
 

@@ -134,9 +134,9 @@ export function streamOwnFile(path: string): Readable {
   return createReadStream("", { fd, start: 0, end: Math.max(0, size - 1) });
 }
 
-/** A new file of ours to write to. */
+/** A new file of ours to write to. It is durable when it has ended: what a disk says late is said as well. */
 export function writeOwnStream(path: string): Writable {
-  return createWriteStream("", { fd: openOwnFile(path, "create") });
+  return createWriteStream("", { fd: openOwnFile(path, "create"), flush: true });
 }
 
 /** Whether anything stands there: a link as well, wherever it leads. */
