@@ -1,4 +1,5 @@
 import { lstatSync } from "node:fs";
+import { ok } from "../core/errors.js";
 import type { StrayRuns } from "./runs/prune-runs.js";
 import type { Store } from "./store.js";
 import { removeOldUploads } from "./uploads.js";
@@ -8,8 +9,12 @@ export interface Garbage {
   readonly runs: StrayRuns;
   /** Ids of packages. The newest version of each name is none: it waits for its next run. */
   readonly packages: readonly string[];
+  /** What installations and removals of packages have left that were cut short. */
+  readonly cutShort: readonly string[];
   /** Names of uploads that nobody has installed. */
   readonly uploads: readonly string[];
+  /** Packages that could not be removed, and why. */
+  readonly notRemoved: readonly { readonly packageId: string; readonly why: string }[];
 }
 
 /**
@@ -22,15 +27,21 @@ export async function collectGarbage(
 ): Promise<Garbage> {
   await store.runs.listAllRuns(); // throws before anything is removed
   const runs = await store.runs.collect(which);
+  const cutShort = await store.packages.tidy(which.stays);
+  if (!cutShort.ok) throw new Error(cutShort.error.message);
   const packages: string[] = [];
+  const notRemoved: { packageId: string; why: string }[] = [];
   // Which package a run is of that no index lists, nobody knows.
   const unused = runs.lost.length > 0 ? [] : await unusedPackages(store, which.before);
   for (const packageId of unused) {
-    const removed =
-      which.stays || (await store.packages.remove(packageId, () => isUsed(store, packageId))).ok;
-    if (removed) packages.push(packageId);
+    const removed = which.stays
+      ? ok(undefined)
+      : await store.packages.remove(packageId, () => isUsed(store, packageId));
+    if (removed.ok) packages.push(packageId);
+    else if (removed.error.code === "E_INTERNAL") notRemoved.push({ packageId, why: removed.error.message });
   }
-  return { runs, packages, uploads: await removeOldUploads(store, which) };
+  const uploads = await removeOldUploads(store, which);
+  return { runs, packages, cutShort: cutShort.value, uploads, notRemoved };
 }
 
 async function unusedPackages(store: Store, before: Date): Promise<readonly string[]> {

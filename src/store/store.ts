@@ -15,6 +15,9 @@ import { RunManager } from "./runs/run-manager.js";
 
 /** Here a restore puts a store together. Beside a `store.json` it is what was left to be cleared up. */
 export const RESTORING_FOLDER = ".restoring";
+/** How it is cleared by whoever is not root. */
+export const CLEARING =
+  "make it writable (its packages are read-only: chmod -R u+w), remove what lies in it, names with a dot as well,";
 
 const MAX_NAME_CHARS = 60;
 const nameSchema = z
@@ -122,7 +125,7 @@ export async function renameStore(dir: string, name: string): Promise<Result<str
 function refuseHalf(dir: string, names: readonly string[]): void {
   if (!names.includes(RESTORING_FOLDER) || names.includes("store.json")) return;
   throw new Error(
-    `A restore into ${dir} was cut short, or is under way. When it is not: remove what lies in it and restore again.`,
+    `A restore into ${dir} was cut short, or is under way. When it is not: ${CLEARING} and restore again.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { appendFile, chmod, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, chmod, cp, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collectGarbage } from "../../src/store/collect-garbage.js";
@@ -111,6 +111,38 @@ describe("garbage of a store", () => {
       await chmod(projects, 0o700);
     });
     expect(await installed(world)).toHaveLength(3);
+  });
+
+  test("is what a removal of a package has left that was cut short; one that was not decided yet is undone", async () => {
+    const { world, unused, newest } = await threeVersions();
+    const at = (name: string) => join(world.store.dir, "packages", name);
+    await cp(at(unused), at(".tmp-0123456789abcdef"), { recursive: true });
+    await rename(at(newest), at(`.leaving-${newest}`));
+    const left = [`.leaving-${newest}`, ".tmp-0123456789abcdef"];
+    const dry = await collectGarbage(world.store, { before: OLD, stays: true });
+    expect([...dry.cutShort].sort()).toEqual(left);
+    expect(await readdir(join(world.store.dir, "packages"))).toEqual(expect.arrayContaining(left));
+    const { cutShort } = await collectGarbage(world.store, { before: OLD, stays: false });
+    expect([...cutShort].sort()).toEqual(left);
+    expect((await readdir(join(world.store.dir, "packages"))).sort()).toEqual(await installed(world));
+    expect(await world.store.packages.has(newest)).toBe(true);
+    expect(await collectGarbage(world.store, { before: OLD, stays: false })).toMatchObject({ cutShort: [] });
+  });
+
+  test("a package that cannot be removed is named, and so is why; the others go", async () => {
+    const { world, unused } = await threeVersions();
+    const remove = world.store.packages.remove.bind(world.store.packages);
+    const full = { ok: false, error: { code: "E_INTERNAL", message: "could not be written (EIO)" } } as const;
+    world.store.packages.remove = () => Promise.resolve(full);
+    expect(await collectGarbage(world.store, { before: BEFORE, stays: false })).toMatchObject({
+      packages: [],
+      notRemoved: [{ packageId: unused, why: full.error.message }],
+    });
+    world.store.packages.remove = remove;
+    expect(await collectGarbage(world.store, { before: BEFORE, stays: false })).toMatchObject({
+      packages: [unused],
+      notRemoved: [],
+    });
   });
 
   test("are uploads that nobody has installed within an hour", async () => {

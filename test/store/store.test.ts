@@ -83,7 +83,7 @@ describe("opening a store", () => {
   test("where a restore was cut short is refused: a new store would lie beside what is half of one", async () => {
     await mkdir(join(dir, "store", ".restoring", "projects"), { recursive: true });
     await expect(openStore(join(dir, "store"))).rejects.toThrow(
-      `A restore into ${join(dir, "store")} was cut short, or is under way. When it is not: remove what lies in it and restore again.`,
+      `A restore into ${join(dir, "store")} was cut short, or is under way. When it is not: make it writable (its packages are read-only: chmod -R u+w), remove what lies in it, names with a dot as well, and restore again.`,
     );
     expect(await readdir(join(dir, "store"))).toEqual([".restoring"]);
   });

@@ -15,7 +15,7 @@ import { RUN_PHASES, isOverPhase } from "../../core/run/phase.js";
 import { sealErrorIn } from "../../seal/seal-error.js";
 import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { sinceOf } from "../run-filter.js";
 import { referenceOf, withTemporal } from "../run-session.js";
 import type { TemporalSession } from "../temporal-session.js";
@@ -56,23 +56,29 @@ export async function runsPruneCommand(options: PruneOptions): Promise<ExitCode>
   const rule = ruleOf(options, new Date());
   const { config, store } = await storeAtHand();
   return unlessDamaged(async () => {
-    if (options.dryRun !== true) await store.runs.sweep();
+    const { ended, notRemoved } =
+      options.dryRun === true ? { ended: [], notRemoved: [] } : await store.runs.sweep();
     const all = await store.runs.listAllRuns();
     const hasLeft = options.withHistory === true && (await store.runs.prunedRuns()).length > 0;
-    const outcome: Outcome = { pruned: [], kept: new Map() };
+    const whyLeft = notRemoved.map(({ runId, why }) => [runId, why] as const);
+    const outcome: Outcome = { pruned: [], kept: new Map(), ended: [...ended], left: new Map(whyLeft) };
     if (prunableRuns(all.map(asOver), rule).length > 0 || hasLeft) {
       await withTemporal({ config, store }, ({ session }) =>
         prune({ store, session, options, rule }, all, outcome),
       );
     }
     report(options, outcome);
-    return EXIT.done;
+    return outcome.left.size === 0 ? EXIT.done : EXIT.failed;
   });
 }
 
 interface Outcome {
   readonly pruned: string[];
   readonly kept: Map<string, Reason>;
+  /** Whose pruning an earlier call had begun. */
+  readonly ended: string[];
+  /** Runs that could not be removed, and why. */
+  readonly left: Map<string, string>;
 }
 
 interface Place {
@@ -82,7 +88,8 @@ interface Place {
   readonly rule: PruneRule;
 }
 
-async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }: Outcome): Promise<void> {
+async function prune(place: Place, all: readonly RunMetadata[], outcome: Outcome): Promise<void> {
+  const { pruned, kept, left } = outcome;
   const { store, options } = place;
   const isDry = options.dryRun === true;
   const meant = await meantRuns(place, all, kept);
@@ -93,12 +100,20 @@ async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }
   for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
   for (const run of going) {
     const execution = executions.get(run.runId) ?? 1;
-    const isPruned = isDry || (await store.runs.prune(run, execution, new Date(), { isClosed: true }));
-    if (isPruned) pruned.push(run.runId);
-    else kept.set(run.runId, "gone on");
+    try {
+      const isPruned = isDry || (await store.runs.prune(run, execution, new Date(), { isClosed: true }));
+      if (isPruned) pruned.push(run.runId);
+      else kept.set(run.runId, "gone on");
+    } catch (error) {
+      if (!(error instanceof Error && "syscall" in error)) throw error;
+      left.set(run.runId, error.message); // the others go
+    }
   }
   if (isDry) return;
-  await store.runs.sweep();
+  for (const runId of (await store.runs.sweep()).ended) {
+    if (left.delete(runId)) pruned.push(runId);
+    else outcome.ended.push(runId);
+  }
   if (options.withHistory === true) await forgetPruned(place);
 }
 
@@ -273,16 +288,30 @@ async function isToBeTold(store: Store, { client }: TemporalSession, run: RunMet
   return false;
 }
 
-function report({ dryRun = false, json = false }: PruneOptions, { pruned, kept }: Outcome): void {
+function report(
+  { dryRun = false, json = false }: PruneOptions,
+  { pruned, kept, ended, left }: Outcome,
+): void {
+  const notRemoved = [...left].map(([runId, why]) => ({ runId, why }));
   if (json) {
-    printJson({ dryRun, pruned, kept: [...kept].map(([runId, reason]) => ({ runId, reason })) });
+    printJson({
+      dryRun,
+      pruned,
+      kept: [...kept].map(([runId, reason]) => ({ runId, reason })),
+      ended,
+      notRemoved,
+    });
     return;
   }
+  if (ended.length > 0) print(`Ended the pruning of ${counted(ended.length, "run")} that was cut short.`);
   for (const runId of pruned) print(runId);
   print(`${dryRun ? "Would remove" : "Removed"} ${counted(pruned.length, "run")}.`);
   for (const [reason, sentence] of Object.entries(REASONS)) {
     const count = [...kept.values()].filter((each) => each === reason).length;
     if (count > 0) print(`${counted(count, "run")} ${count === 1 ? "stays" : "stay"}: ${sentence}.`);
+  }
+  for (const { runId, why } of notRemoved) {
+    printNote(`Run ${runId} is not removed as a whole: ${why}. The next call goes on with it.`);
   }
 }
 
@@ -292,15 +321,20 @@ export async function storeGcCommand(options: CollectOptions): Promise<ExitCode>
   const before = new Date(sinceOf(grace, new Date(), "--grace"));
   const { store } = await storeAtHand();
   return unlessDamaged(async () => {
-    const { runs, packages, uploads } = await collectGarbage(store, { before, stays: dryRun });
+    const garbage = await collectGarbage(store, { before, stays: dryRun });
+    const { runs, packages, cutShort, uploads, notRemoved } = garbage;
     const { pruned, unmade, lost } = runs;
+    const code = notRemoved.length === 0 ? EXIT.done : EXIT.failed;
     if (json) {
-      printJson({ dryRun, packages, uploads, pruned, unmade, lost });
-      return EXIT.done;
+      printJson({ dryRun, packages, cutShort, uploads, pruned, unmade, lost, notRemoved });
+      return code;
     }
     for (const packageId of packages) print(packageId);
     const parts = [
       counted(packages.length, "package"),
+      ...(cutShort.length === 0
+        ? []
+        : [`what ${counted(cutShort.length, "package")} left in being installed or removed`]),
       counted(uploads.length, "upload"),
       `${counted(pruned.length, "run")} whose pruning was cut short`,
       `${counted(unmade.length, "run")} whose making was cut short`,
@@ -308,7 +342,8 @@ export async function storeGcCommand(options: CollectOptions): Promise<ExitCode>
     print(`${dryRun ? "Would remove" : "Removed"} ${parts.join(", ")}.`);
     for (const runId of lost) print(`Run ${runId} has been worked in, and no index lists it: it stays.`);
     if (lost.length > 0) print("All packages stay: which one such a run is of, no index says.");
-    return EXIT.done;
+    for (const { packageId, why } of notRemoved) printNote(`${packageId} is not removed: ${why}`);
+    return code;
   });
 }
 

@@ -15,7 +15,7 @@ import { listPackage } from "../packages/package-files.js";
 import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
-import { RESTORING_FOLDER } from "../store.js";
+import { CLEARING, RESTORING_FOLDER } from "../store.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
 import { makeFolder, refuseInside, sayingWhy, whileUnchanged } from "./backup-places.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
@@ -196,7 +196,9 @@ function refuseFull(to: string): void {
     throw new BackupError(`A store stands in ${to} already; a restore replaces none. ${remedy}`);
   }
   if (names.includes(STAGING)) {
-    throw new BackupError(`A restore into ${to} was cut short. Remove what lies in it and restore again.`);
+    throw new BackupError(
+      `A restore into ${to} was cut short, or is under way. When it is not: ${CLEARING} and restore again.`,
+    );
   }
   throw new BackupError(`${to} is not empty (it holds "${first}"). ${remedy}`);
 }

@@ -10,6 +10,7 @@ import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../..
 import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { withFileLock } from "../disk/fenced-lock.js";
+import { standsThere } from "../disk/own-file.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
 import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
@@ -55,7 +56,15 @@ export interface PackageStore {
    * is needed is put back. Faults: `E_PACKAGE_NOT_FOUND`, `E_PRECONDITION_FAILED` (needed), `E_INTERNAL`.
    */
   remove(packageId: string, isNeeded?: () => Promise<boolean>): Promise<Result<void>>;
+  /**
+   * Ends installations and removals that were cut short, unless they `stay`; a removal before it was known whether the package is needed
+   * is undone. Returns what was found. Fault: `E_INTERNAL`.
+   */
+  tidy(stays: boolean): Promise<Result<readonly string[]>>;
 }
+
+const STAGED = ".tmp-";
+const LEAVING = ".leaving-";
 
 export function openPackageStore(storeDir: string): PackageStore {
   return new DirectoryPackageStore(storeDir);
@@ -69,6 +78,7 @@ const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
  *    a `.tmp-` name beside it, made durable and renamed.
  * 2. `.tmp-` names are used only while holding `packages.lock`, which the kernel takes from a process that
  *    dies. So whoever holds the lock knows that every `.tmp-` it finds belongs to nobody, and deletes it.
+ * 3. A package that is to go is `.leaving-<id>` while its runs are looked for: whoever finds one under the lock puts it back.
  */
 class DirectoryPackageStore implements PackageStore {
   private readonly packagesDir: string;
@@ -103,7 +113,7 @@ class DirectoryPackageStore implements PackageStore {
   }
 
   async list(): Promise<readonly InstalledPackage[]> {
-    const names = await readdir(this.packagesDir).catch(() => []);
+    const names = standsThere(this.packagesDir) ? await readdir(this.packagesDir) : [];
     const packages: InstalledPackage[] = [];
     for (const name of names) {
       const item = await this.describe(name);
@@ -143,8 +153,9 @@ class DirectoryPackageStore implements PackageStore {
       const found = await this.find(packageId);
       if (found === undefined) return unknown(packageId);
       this.opened.delete(packageId);
-      await rename(found.dir, staging);
-      const putBack = (): Promise<void> => rename(staging, found.dir);
+      const leaving = join(this.packagesDir, `${LEAVING}${packageId}`);
+      await rename(found.dir, leaving);
+      const putBack = (): Promise<void> => rename(leaving, found.dir);
       const isTaken = await isNeeded().catch(async (error: unknown) => {
         await putBack(); // whether a run needs it, nobody knows
         throw error;
@@ -153,6 +164,7 @@ class DirectoryPackageStore implements PackageStore {
         await putBack();
         return fail("E_PRECONDITION_FAILED", "A run needs this package.");
       }
+      await rename(leaving, staging);
       await syncDirectory(this.packagesDir);
       return ok(undefined); // what lies under `staging` now is deleted on the way out
     });
@@ -205,19 +217,36 @@ class DirectoryPackageStore implements PackageStore {
       return await withFileLock(this.lockFile, async () => {
         await this.clearStaging();
         try {
-          return await action(join(this.packagesDir, `.tmp-${randomBytes(8).toString("hex")}`));
+          return await action(join(this.packagesDir, `${STAGED}${randomBytes(8).toString("hex")}`));
         } finally {
           await this.clearStaging();
         }
       });
     } catch (error) {
-      return fail("E_INTERNAL", `The packages of the store could not be written (${systemCode(error)}).`);
+      return notWritten(error);
+    }
+  }
+
+  async tidy(stays: boolean): Promise<Result<readonly string[]>> {
+    if (!standsThere(this.packagesDir)) return ok([]);
+    try {
+      return await withFileLock(this.lockFile, async () => {
+        const names = await readdir(this.packagesDir);
+        if (!stays) await this.clearStaging();
+        return ok(names.filter((name) => name.startsWith(STAGED) || name.startsWith(LEAVING)));
+      });
+    } catch (error) {
+      return notWritten(error);
     }
   }
 
   private async clearStaging(): Promise<void> {
     for (const name of await readdir(this.packagesDir)) {
-      if (name.startsWith(".tmp-")) await removeTree(join(this.packagesDir, name));
+      const path = join(this.packagesDir, name);
+      const leaving = name.startsWith(LEAVING) ? name.slice(LEAVING.length) : undefined;
+      if (leaving !== undefined && isPackageId(leaving) && (await this.find(leaving)) === undefined) {
+        await rename(path, join(this.packagesDir, leaving));
+      } else if (leaving !== undefined || name.startsWith(STAGED)) await removeTree(path);
     }
   }
 
@@ -252,6 +281,10 @@ interface FoundPackage {
   readonly dir: string;
   /** Changes when the directory is exchanged or something directly in it is: a loaded package is stale then. */
   readonly stamp: string;
+}
+
+function notWritten(error: unknown): Result<never> {
+  return fail("E_INTERNAL", `The packages of the store could not be written (${systemCode(error)}).`);
 }
 
 function unknown(packageId: string): Result<never> {

@@ -76,9 +76,26 @@ export async function collectStrayRuns(
   return stray;
 }
 
+/** What has become of prunings that were cut short. */
+export interface SweptRuns {
+  readonly ended: readonly string[];
+  /** Runs whose files could not be removed, and why: the others go. */
+  readonly notRemoved: readonly { readonly runId: string; readonly why: string }[];
+}
+
 /** Ends what earlier prunings have begun. */
-export async function sweepPruned(projectDir: string, index: RunIndex): Promise<void> {
-  for (const runId of await leftOfPruned(projectDir, index)) await discard(projectDir, runId);
+export async function sweepPruned(projectDir: string, index: RunIndex): Promise<SweptRuns> {
+  const ended: string[] = [];
+  const notRemoved: { runId: string; why: string }[] = [];
+  for (const runId of await leftOfPruned(projectDir, index)) {
+    try {
+      await discard(projectDir, runId);
+      ended.push(runId);
+    } catch (error) {
+      notRemoved.push({ runId, why: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { ended, notRemoved };
 }
 
 /** What is in the trash, and what lies where pruned runs were. */

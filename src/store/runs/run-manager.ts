@@ -21,7 +21,7 @@ import { DamagedIndex, RunIndex } from "./run-index.js";
 import type { PrunedRun } from "./index-lines.js";
 import type { RunMetadata } from "./run-metadata.js";
 import type { RunPlace } from "./status-file.js";
-import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune-runs.js";
+import { type StrayRuns, type SweptRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune-runs.js";
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
@@ -236,11 +236,16 @@ export class RunManager {
   }
 
   /** Ends prunings that were cut short, and leaves out of the indexes what says nothing any more. Throws `DamagedIndex`. */
-  async sweep(): Promise<void> {
+  async sweep(): Promise<SweptRuns> {
+    const swept: SweptRuns[] = [];
     for (const projectId of await this.projectIds()) {
-      await sweepPruned(join(this.projectsDir, projectId), this.index(projectId));
+      swept.push(await sweepPruned(join(this.projectsDir, projectId), this.index(projectId)));
       await this.index(projectId).compact();
     }
+    return {
+      ended: swept.flatMap(({ ended }) => ended),
+      notRemoved: swept.flatMap(({ notRemoved }) => notRemoved),
+    };
   }
 
   /** What lies in the folders of projects and belongs to no run; it is removed unless it `stays`. Throws `DamagedIndex`. */

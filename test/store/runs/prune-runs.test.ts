@@ -1,10 +1,11 @@
-import { mkdir, readFile, readdir, rename, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, readdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { RunMetadata } from "../../../src/store/runs/run-metadata.js";
 import { openStore } from "../../../src/store/store.js";
 import { validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
 const ID = (digit: number) => `${String(digit).repeat(8)}-1111-4111-8111-111111111111`;
@@ -61,6 +62,26 @@ describe("a run that is pruned", () => {
     const again = { projectRoot, packageId, activeAgentId: "author", runId: ID(1) };
     expect(await world.store.runs.createRun(again, NOW)).toMatchObject({ error });
     expect(await names(ID(1))).toEqual([]);
+  });
+
+  test("whose files cannot be removed is named, and keeps no other from being ended", async () => {
+    const runs = [await ended(ID(1)), await ended(ID(2))];
+    const trash = join(projectDir, "trash");
+    for (const { runId } of runs) {
+      await world.store.runs.prune({ projectId: runs[0]?.projectId ?? "", runId }, 1, NOW);
+      await mkdir(join(trash, runId, "conversation"), { recursive: true }); // as a kill has left it
+      await writeFile(join(trash, runId, "conversation", "visit-1.jsonl"), "");
+    }
+    await withoutRights(world.dir, async () => {
+      await chmod(join(trash, ID(1), "conversation"), 0o500);
+      expect(await world.store.runs.sweep()).toEqual({
+        ended: [ID(2)],
+        notRemoved: [{ runId: ID(1), why: expect.stringContaining("visit-1.jsonl") as string }],
+      });
+      await chmod(join(trash, ID(1), "conversation"), 0o700);
+      expect(await world.store.runs.sweep()).toEqual({ ended: [ID(1)], notRemoved: [] });
+    });
+    expect(await readdir(trash)).toEqual([]);
   });
 
   test("is none that is not over, or that has gone on since", async () => {
