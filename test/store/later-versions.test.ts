@@ -42,7 +42,7 @@ describe("what a later version has written beside what is known here stays where
 
   test("in an index of runs, of which lines are left out, and in none of what is told of a run", async () => {
     const lines = [
-      { ...run("a"), ...LATER },
+      { ...run("a"), ...LATER, forkedFrom: { runId: "c", visit: 1, ...LATER } },
       { runId: "a", phase: "running", lastUpdatedAt: AT.toISOString(), laterReason: "r" },
       { ...run("b"), phase: "completed" },
       { runId: "b", pruned: AT.toISOString(), laterCause: "c" },
@@ -52,10 +52,10 @@ describe("what a later version has written beside what is known here stays where
     const index = new RunIndex(dir);
     await index.compact();
     const left = (await readFile(join(dir, "runs.jsonl"), "utf8")).trimEnd().split("\n");
-    const failed = { ...run("a"), phase: "failed" };
+    const failed = { ...run("a"), phase: "failed", forkedFrom: { runId: "c", visit: 1 } };
     expect(left.map((line) => JSON.parse(line) as unknown)).toEqual([
       { runId: "b", pruned: AT.toISOString(), laterCause: "c" },
-      { ...failed, ...LATER, laterReason: "r" },
+      { ...failed, ...LATER, forkedFrom: { runId: "c", visit: 1, ...LATER }, laterReason: "r" },
     ]);
     expect([await index.list(), await new RunIndex(dir).list()]).toEqual([[failed], [failed]]);
   });

@@ -87,3 +87,27 @@ export function isPlainChange(line: unknown): line is Change {
   const { runId, phase, lastUpdatedAt } = line as Partial<Change>; // checked here
   return typeof runId === "string" && typeof lastUpdatedAt === "string" && PHASES.has(phase);
 }
+
+/** What a line has beside what is known of it, also within its fields. */
+export function besideOf(line: object, known: object): object | undefined {
+  const others = Object.entries(line).flatMap(([field, value]: [string, unknown]) => {
+    if (!Object.hasOwn(known, field)) return [[field, value] as const];
+    const inner: unknown = known[field as keyof typeof known];
+    const beside = isRecord(value) && isRecord(inner) ? besideOf(value, inner) : undefined;
+    return beside === undefined ? [] : [[field, beside] as const];
+  });
+  return others.length === 0 ? undefined : Object.fromEntries(others);
+}
+
+/** What is known, with what was beside it. */
+export function withBeside<T extends object>(known: T, beside: object = {}): T {
+  const fields = Object.entries(beside).map(([field, value]: [string, unknown]) => {
+    const inner: unknown = known[field as keyof T];
+    return [field, isRecord(value) && isRecord(inner) ? withBeside(inner, value) : value];
+  });
+  return { ...known, ...(Object.fromEntries(fields) as object) };
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -13,6 +13,7 @@ import {
   type Change,
   type Line,
   type PrunedRun,
+  besideOf,
   changeSchema,
   has,
   isPlainChange,
@@ -21,6 +22,7 @@ import {
   pruningSchema,
   removalSchema,
   textOf,
+  withBeside,
 } from "./index-lines.js";
 import { type RunMetadata, runMetadataSchema, workflowIdOfRun } from "./run-metadata.js";
 import { type RunPlace, readPlaceNow, readStatusNow } from "./status-file.js";
@@ -153,7 +155,7 @@ export class RunIndex {
       this.refresh();
       const pruned = [...this.pruned.values()].slice(-MAX_PRUNED);
       const lines = [...pruned, ...this.runs.values()];
-      const whole = lines.map((line) => ({ ...line, ...this.beside.get(line.runId) }));
+      const whole = lines.map((line) => withBeside(line, this.beside.get(line.runId)));
       await writeFileAtomic(this.path, textOf(whole), lock);
     });
   }
@@ -260,9 +262,8 @@ export class RunIndex {
 
   /** `line` is an object: a schema has taken it. */
   private keepBeside(line: unknown, known: PrunedRun | RunMetadata): void {
-    const others = Object.entries(line as object).filter(([field]) => !Object.hasOwn(known, field));
-    if (others.length === 0) return;
-    this.beside.set(known.runId, { ...this.beside.get(known.runId), ...Object.fromEntries(others) });
+    const others = besideOf(line as object, known);
+    if (others !== undefined) this.beside.set(known.runId, { ...this.beside.get(known.runId), ...others });
   }
 
   private async readOld(): Promise<readonly RunMetadata[]> {
