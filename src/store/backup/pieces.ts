@@ -16,6 +16,8 @@ import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
 
 const CHUNK_BYTES = 256 * 1024;
+/** A run may have more files than a process may open. */
+const SYNCED_AT_ONCE = 16;
 
 /** A piece of a backup is missing, or is not what its name says. */
 export class DamagedPiece extends Error {}
@@ -55,16 +57,18 @@ export class Pieces {
 
   /** Makes what was kept durable. */
   async sync(): Promise<void> {
-    await Promise.all(
-      [...this.unsynced].map(async (name) => {
+    const names = this.unsynced.values();
+    const syncNext = async (): Promise<void> => {
+      for (const name of names) {
         const fd = openOwnFile(join(this.dir, name), "read-write");
         try {
           await syncFile(fd);
         } finally {
           closeSync(fd);
         }
-      }),
-    );
+      }
+    };
+    await Promise.all(Array.from({ length: SYNCED_AT_ONCE }, syncNext));
     if (this.unsynced.size > 0) await syncDirectory(this.dir);
     this.unsynced.clear();
   }
