@@ -23,6 +23,13 @@ export function ended(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
+/** What the system says of a file, without its path where that lies in a folder that the sentence before it names. */
+export function withoutPath(message: string, folder: string): string {
+  const place = /, [a-z]{2,12} '/.exec(message);
+  if (place === null) return message;
+  return message.startsWith(folder, place.index + place[0].length) ? message.slice(0, place.index) : message;
+}
+
 /** The first few of a list of names, and how many more there are. */
 export function listSome(names: readonly string[], count = 20): string {
   const shown = names.slice(0, count).map((name) => excerpt(name));

@@ -1,6 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutBytes, cutText, ended, excerpt, listSome, oneLine, shellWord } from "../../src/core/text.js";
+import {
+  cutBytes,
+  cutText,
+  ended,
+  excerpt,
+  listSome,
+  oneLine,
+  shellWord,
+  withoutPath,
+} from "../../src/core/text.js";
 
 describe("oneLine", () => {
   test.each([
@@ -88,4 +97,13 @@ describe("a word of a shell's command", () => {
     ["-odd", "./-odd"],
     ["--base-url=http:/a b", "'./--base-url=http:/a b'"],
   ])("%j is %s", (text, word) => expect(shellWord(text)).toBe(word));
+});
+
+test.each([
+  ["EACCES: permission denied, open '/out/.interlock-1f'", "EACCES: permission denied"],
+  ["EPERM: not permitted, link '/out/.interlock-1f' -> '/out/a.json'", "EPERM: not permitted"],
+  ["EACCES: permission denied, open '/store/run.json'", "EACCES: permission denied, open '/store/run.json'"],
+  ["ENOSPC: no space left on device, write", "ENOSPC: no space left on device, write"],
+])("of %j, a sentence that has named a file of /out tells %j", (message, told) => {
+  expect(withoutPath(message, "/out")).toBe(told);
 });

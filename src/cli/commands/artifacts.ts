@@ -1,10 +1,10 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
 import { ReadRefused } from "../../contract/reads.js";
-import { excerpt } from "../../core/text.js";
+import { excerpt, withoutPath } from "../../core/text.js";
 import { wholeFile } from "../../client/store-reader.js";
 import {
   CommandError,
@@ -164,7 +164,7 @@ async function placeFor(dir: string): Promise<string> {
 }
 
 function unwritten(path: string, error: unknown): CommandError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof Error ? withoutPath(error.message, dirname(path)) : String(error);
   return new CommandError(`${path} could not be written: ${reason}`, { cause: error });
 }
 

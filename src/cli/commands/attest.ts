@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { readFile, readdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import {
   type ArtifactPlaces,
   artifactProblems,
@@ -20,7 +21,7 @@ import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/st
 import { isOpenStatus } from "../../client/execution-status.js";
 import { wholeFile } from "../../client/store-reader.js";
 import type { JsonObject } from "../../core/json.js";
-import { excerpt, shellWord } from "../../core/text.js";
+import { excerpt, shellWord, withoutPath } from "../../core/text.js";
 import { modeOpenToOthers } from "../../environment/secret-files.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
@@ -60,10 +61,10 @@ export async function attestCommand(id: string, { key = [], output }: AttestOpti
 
 async function save(output: string, text: string): Promise<void> {
   try {
-    await saveFile(output, (path) => writeFile(path, text, { flag: "wx", flush: true }));
+    await saveFile(resolve(output), (path) => writeFile(path, text, { flag: "wx", flush: true }));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException; // of the system
-    const reason = code === "EEXIST" ? "it is there already" : message;
+    const reason = code === "EEXIST" ? "it is there already" : withoutPath(message, dirname(resolve(output)));
     throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
   }
 }
