@@ -6,11 +6,27 @@ import { printable } from "../core/printable.js";
 import { loadConfig } from "../config.js";
 import { standsThere } from "../store/disk/own-file.js";
 import { openStore } from "../store/store.js";
+import { printBlock } from "./output.js";
 
 /** What the tab key is offered at most: who has more runs types the beginning of one. */
 const MAX_RUNS = 200;
 
 const FILES_OTHERWISE = ShellCompDirective.ShellCompDirectiveDefault;
+
+/**
+ * The library's script for bash gives the line that is being typed to `eval`: the tab key ran each `$(…)` in it and emptied the
+ * file behind a `>`. It also wants another package's functions, and offers no files. Here a word is only ever a word.
+ */
+const FOR_BASH = `# bash completion for interlock
+__interlock_complete() {
+    local line current="\${COMP_WORDS[COMP_CWORD]}"
+    COMPREPLY=()
+    while IFS= read -r line; do
+        line="\${line%%$'\\t'*}"
+        [[ $line != :* && $line == "$current"* ]] && COMPREPLY+=("$line")
+    done < <(interlock complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+}
+complete -o bashdefault -o default -F __interlock_complete interlock`;
 
 interface Completion {
   readonly value: string;
@@ -25,6 +41,11 @@ export async function addCompletion(program: Command): Promise<void> {
   const completion = tab(program, { completionCommandName: "completion" });
   // The library always says that no files are meant; many arguments are some. Shells then offer them where nothing else is offered.
   Object.defineProperty(completion, "directive", { get: () => FILES_OTHERWISE, set: keepsIt });
+  const printing = program.commands.find((command) => command.name() === "completion");
+  printing?.action((shell: string) => {
+    if (shell === "bash") printBlock(FOR_BASH);
+    else completion.setup("interlock", "interlock", shell);
+  });
   const runs = await runsAtHand().catch((): readonly Completion[] => []); // the tab key has no place for a sentence
   for (const command of completion.commands.values()) {
     for (const argument of command.arguments.values()) {

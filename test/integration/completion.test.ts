@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -55,6 +55,16 @@ test("interlock completion prints a script that the shell can read", async () =>
   await expect(promisify(execFile)("bash", ["-c", source])).resolves.toMatchObject({
     stdout: expect.stringContaining("interlock"),
   });
+  // What is typed so far is never run: not a command in it, and nothing is written where it would write to.
+  const typed = `${source}; interlock() { printf '%s|' "$@" >asked; printf 'answer\\ta\\nartifacts\\tb\\nrun\\tc\\n:0\\n'; }
+    COMP_WORDS=(interlock '"$(touch run)"' '>' 'notes' 'a'); COMP_CWORD=4
+    __interlock_complete; echo "\${COMPREPLY[*]}"`;
+  await writeFile(join(shell.dir, "notes"), "kept");
+  const { stdout: offered } = await promisify(execFile)("bash", ["-c", typed], { cwd: shell.dir });
+  expect(offered).toMatch(/answer artifacts\n$/);
+  expect(await readFile(join(shell.dir, "asked"), "utf8")).toBe('complete|--|"$(touch run)"|>|notes|a|');
+  expect(await readFile(join(shell.dir, "notes"), "utf8")).toBe("kept");
+  expect(existsSync(join(shell.dir, "run"))).toBe(false);
   for (const other of ["zsh", "fish", "powershell"])
     expect((await shell.run(["completion", other])).stdout).toMatch(/interlock.* complete/);
   expect(await shell.run(["completion", "tcsh"])).toMatchObject({ code: 2 });
