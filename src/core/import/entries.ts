@@ -35,7 +35,7 @@ export function findEntries(tree: SourceTree): readonly Entry[] {
   const entries: Entry[] = [];
   const pointedAt = new Set<string>();
   for (const path of tree.paths) {
-    if (!isEntryName(nameOf(path)) || isTemplate(path)) continue;
+    if (!isEntryName(nameOf(path)) || isTemplate(tree, path)) continue;
     const entry = /\.ya?ml$/.test(path) ? yamlEntry(tree, path) : textEntry(tree, path);
     if (entry === undefined) continue;
     entries.push(entry);
@@ -56,12 +56,23 @@ function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
   return name.startsWith("workflow-plan") || (name.startsWith("workflow-") && withMain.has(folderOf(path)));
 }
 
-/** Templates, data and references of a workflow that makes workflows. */
-function isTemplate(path: string): boolean {
+/** Templates, data and references of a workflow that makes workflows. A skill in such a folder that is no part of another one is a skill. */
+function isTemplate(tree: SourceTree, path: string): boolean {
   // `tasks/workflow.md` is the engine that carries out the older form.
-  if (/(?:^|\/)tasks\/[^/]*$/.test(path)) return true;
-  return /(?:^|\/)(?:templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
+  if (/(?:^|\/)tasks\/[^/]*$/.test(path) || /(?:^|\/)node_modules\//.test(path)) return true;
+  const above = /^(.*?)(?:^|\/)(?:templates?|data|references?|examples?|docs|resources)\//i.exec(path)?.[1];
+  if (above === undefined) return false;
+  const isSkill = nameOf(path) === "SKILL.md" && textsOf(readSource(tree.text(path)).frontmatter).has("name");
+  return !isSkill || beginsAbove(tree, above);
 }
+
+/** Whether a workflow begins in a folder, or in one that it lies in. */
+function beginsAbove(tree: SourceTree, folder: string): boolean {
+  if (BEGIN.some((name) => tree.has(folder === "" ? name : `${folder}/${name}`))) return true;
+  return folder !== "" && beginsAbove(tree, folderOf(folder));
+}
+
+const BEGIN = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
 
 function yamlEntry(tree: SourceTree, path: string): Entry | undefined {
   if (!/^workflow\.ya?ml$/.test(nameOf(path))) return undefined;
@@ -111,6 +122,11 @@ function documentOf(tree: SourceTree, path: string, source: SourceText): string 
   return named.size === 1 && isEntryName(nameOf(only)) ? only : path;
 }
 
+const OF_AGENTS = /(?:^|[-/])agents?(?:-|\/|$)/;
+/** Somebody to be, or a menu to show: skills about agents speak of both. */
+const IS_PERSONA =
+  /\b(?:your?|adopt|embody|assume|become|take on)\b[^.\n]{0,80}\bpersona\b|\b(?:in|break) character\b|<menu>|^#.{0,80}\b(?:persona|menu)\b|agent\.menu|\bmenu:/im;
+
 function formOf(tree: SourceTree, path: string, document: string): EntryForm {
   const folder = folderOf(document);
   const source = readSource(tree.text(document));
@@ -128,9 +144,7 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
     const target = references.resolve(value);
     if (target.kind === "file" && target.path.endsWith(".md")) return "steps";
   }
-  const isAgent =
-    /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
-  if (isAgent) return "agent";
+  if (OF_AGENTS.test(folderOf(path)) && IS_PERSONA.test(tree.text(document))) return "agent";
   return firstStepsOf(tree, document).length > 0 ? "steps" : "instructions";
 }
 

@@ -12,9 +12,21 @@ const PROMPTS = [
   ".cursor/commands",
   ".cursor/rules",
   ".github/prompts",
+  ".github/agents",
+  ".github/chatmodes",
   ".codex/prompts",
+  ".gemini/commands",
+  ".qwen/commands",
   ".opencode/command",
+  ".opencode/commands",
+  ".opencode/agent",
+  ".opencode/agents",
   ".windsurf/workflows",
+  ".clinerules/workflows",
+  ".kilocode/workflows",
+  ".roo/commands",
+  ".roomodes",
+  ".agent/workflows",
   ".agent-os/instructions",
   ".agent-os/commands",
   "templates/commands",
@@ -38,7 +50,9 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
       return `"${relative(path, link)}" is a link, and links are not followed: name it, or what it leads to.`;
   }
   const prompts = await firstOf(path, PROMPTS);
-  return prompts === undefined ? undefined : `There are prompts in "${prompts}". To import one, ${ALONE}.`;
+  return prompts === undefined
+    ? undefined
+    : `There are prompts in "${prompts}". To import one, ${ALONE} (of TOML, YAML or JSON the text of its prompt).`;
 }
 
 function linksBelow(path: string, { root, tree }: ReadSource): readonly string[] {
@@ -50,6 +64,8 @@ function formOfFile(path: string): string | undefined {
   if (/\.(?:zip|bmad|skill|tar|t?gz|tar\.\w+|7z|rar)$/i.test(path)) {
     return "It is an archive: unpack it, and name the directory.";
   }
+  if (/\.toml$|(?:^|[/\\])\.roomodes$/i.test(path))
+    return "If it holds a prompt, put that alone into a SKILL.md in a folder of its own, and import that folder.";
   return /\.(?:md|mdc|txt)$/i.test(path) ? `If it holds instructions, ${ALONE}.` : undefined;
 }
 

@@ -201,6 +201,7 @@ describe("interlock package import", () => {
       "kit",
       'There are prompts in ".claude/commands". To import one, copy it into',
     ],
+    ["gem/.gemini/commands/plan.toml", "gem", "(of TOML, YAML or JSON the text of its prompt)"],
   ])(
     "%s is no workflow: what it is, and what to do, is said by every command",
     async (file, folder, words) => {

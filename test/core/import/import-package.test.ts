@@ -215,15 +215,24 @@ describe("the entries of a tree", () => {
       "core/tasks/bmad-help/SKILL.md": page({ name: "help" }, "Help."),
       "i/SKILL.md": page({ description: "d" }, "Load references/a.md"),
       "i/references/a.md": page({ nextStepFile: "./b.md" }, "A"),
+      "i/examples/one/SKILL.md": page({ name: "part" }, "A part of i."),
+      "examples/tea/SKILL.md": page({ name: "tea" }, "Make tea."),
+      "j/templates/SKILL.md": page({ name: "templates" }, "Find a template."),
+      "j/agent-notes/SKILL.md": page({ name: "notes" }, "Design a persona, not a menu."),
+      "agent-kit/skills/k/SKILL.md": page({ name: "k" }, "This matters if the agent needs a persona."),
     });
     expect(findEntries(tree).map(({ path, name, form, document }) => [path, name, form, document])).toEqual([
       ["a/workflow.yaml", "yaml one", "yaml", "a/workflow.yaml"],
+      ["agent-kit/skills/k/SKILL.md", "k", "instructions", "agent-kit/skills/k/SKILL.md"],
       ["b/workflow.yml", "b", "yaml", "b/workflow.yml"],
       ["core/tasks/bmad-help/SKILL.md", "help", "instructions", "core/tasks/bmad-help/SKILL.md"],
       ["d/SKILL.md", "pointer", "steps", "d/workflow.md"],
       ["e/workflow-one.md", "one", "steps", "e/workflow-one.md"],
+      ["examples/tea/SKILL.md", "tea", "instructions", "examples/tea/SKILL.md"],
       ["g/bmad-agent-x/SKILL.md", "x", "agent", "g/bmad-agent-x/SKILL.md"],
       ["i/SKILL.md", "i", "steps", "i/SKILL.md"],
+      ["j/agent-notes/SKILL.md", "notes", "instructions", "j/agent-notes/SKILL.md"],
+      ["j/templates/SKILL.md", "templates", "instructions", "j/templates/SKILL.md"],
     ]);
   });
 });
