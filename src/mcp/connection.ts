@@ -6,6 +6,7 @@ import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
+import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
 import { isLost, whyNotTaken } from "./http-way.js";
 import { isUnreadable } from "./message-lines.js";
@@ -14,17 +15,14 @@ import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js"
 import { type Surroundings, wayTo } from "./transport.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
-const LIST_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 5_000;
-const MAX_PAGES = 20;
-/** Of one server; more are not looked at. */
-const MAX_LISTED_TOOLS = 500;
 /** Notifications, requests and what cannot be read: each costs the worker something, and a request an answer that is kept until it is read. */
 const MAX_UNASKED_A_MINUTE = 10_000;
 
-/** What the protocol leaves out where there is none: servers that are written by hand say `null`. */
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
-/** Those have one block for a list of them as well, or its text alone. */
+/**
+ * What the protocol leaves out where there is none: servers that are written by hand say `null`. They have one block for a list of
+ * them as well, or its text alone.
+ */
 const answerSchema = z.looseObject({
   content: z
     .union([
@@ -330,31 +328,4 @@ function isRefusal(error: unknown): error is Error & { readonly code: number } {
 
 function isOf(error: unknown, code: SdkErrorCode): boolean {
   return error instanceof SdkError && error.code === code;
-}
-
-interface ListedTools {
-  readonly tools: readonly unknown[];
-  /** The server has no more. */
-  readonly isWhole: boolean;
-}
-
-async function askForTools(client: Client): Promise<ListedTools> {
-  const tools: unknown[] = [];
-  const cursors = new Set([""]); // some servers say an empty one behind the last page, or the same one again
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES && tools.length < MAX_LISTED_TOOLS; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    const options = { timeout: LIST_TIMEOUT_MS };
-    const answer: z.infer<typeof listSchema> = await client.request(
-      { method: "tools/list", params },
-      listSchema,
-      options,
-    );
-    tools.push(...answer.tools);
-    cursor = answer.nextCursor ?? "";
-    if (cursors.has(cursor))
-      return { tools: tools.slice(0, MAX_LISTED_TOOLS), isWhole: tools.length <= MAX_LISTED_TOOLS };
-    cursors.add(cursor);
-  }
-  return { tools: tools.slice(0, MAX_LISTED_TOOLS), isWhole: false };
 }
