@@ -15,7 +15,8 @@ export function readRetryAfter(
   longestMs = LONGEST_WAIT_MS,
 ): number | undefined {
   const said = body.slice(0, MAX_LOOKED_AT);
-  const wait = inHeaders(headers, now) ?? inBody(said) ?? untilTomorrow(headers, said);
+  const wait =
+    inHeaders(headers, now) ?? inBody(said) ?? untilDate(said, now) ?? untilTomorrow(headers, said);
   return wait === undefined ? undefined : Math.min(wait, longestMs);
 }
 
@@ -52,6 +53,29 @@ function inBody(text: string): number | undefined {
   if (bare !== undefined) return ofNoUnit(bare);
   const said = SAID.exec(body)?.[1];
   return said === undefined ? undefined : (durationIn(said) ?? secondsIn(said));
+}
+
+/** When a limit is over: in a field, as routers pass a header on, or in the sentence. Without its zone a date says nothing. */
+const DATE = String.raw`(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z|UTC|GMT|[+-]\d\d:\d\d)`;
+const RESET_FIELD = new RegExp(
+  String.raw`"(?:x-?ratelimit-?reset|resets?_?at|resets?_?time|retry_?at)"\s{0,9}:\s{0,9}"?(?:(\d{10}(?:\d{3})?)(?:\.\d{1,9})?["},\s]|${DATE})`,
+  "i",
+);
+const RESET_SAID = new RegExp(
+  String.raw`\b(?:resets?|try again|retry|wait|available)(?: again)?(?: at| on| after| until|:){1,2} ()${DATE}`,
+  "i",
+);
+
+function untilDate(text: string, now: Date): number | undefined {
+  const body = text.replace(/\\+"/g, '"');
+  const [, epoch = "", day = "", time = "", zone = ""] =
+    RESET_FIELD.exec(body) ?? RESET_SAID.exec(body) ?? [];
+  if (epoch + day === "") return undefined;
+  const date =
+    epoch === ""
+      ? Date.parse(`${day}T${time}${/^[A-Z]/i.test(zone) ? "Z" : zone}`)
+      : Number(epoch.padEnd(13, "0"));
+  return Number.isNaN(date) ? undefined : Math.max(date - now.getTime(), 0);
 }
 
 /** A number without its unit is taken for seconds; some servers mean milliseconds, so that nobody waits a day for it. */

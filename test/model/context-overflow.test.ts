@@ -394,6 +394,29 @@ describe("other refusals are no such thing", () => {
       "LLM_HTTP_ERROR",
     ],
     [
+      "an answer beyond Databricks' maximum",
+      400,
+      {
+        error_code: "BAD_REQUEST",
+        message:
+          "Bad request: rpc error: code = InvalidArgument desc = max_tokens (10000) cannot exceed 8192. Please reduce the length of max output tokens generated.",
+      },
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "an answer beyond Bedrock's maximum",
+      400,
+      said(
+        "The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower than 4096.",
+      ),
+      "LLM_HTTP_ERROR",
+    ],
+    ...[
+      "Invalid request: max_tokens 200000 exceeds maximum of 131072",
+      "The value of max_tokens (8192) exceeds the limit of 4096",
+      "The requested number of output tokens 9000 exceeds the limit of 4096",
+    ].map((words): [string, number, unknown, string] => [words, 400, said(words), "LLM_HTTP_ERROR"]),
+    [
       "a name that is too long",
       400,
       said("string too long. Expected a string with maximum length 64"),

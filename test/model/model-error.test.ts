@@ -523,7 +523,11 @@ describe("a wait that is asked for in the error", () => {
     ["Retry after 5.", 5_000],
     ["Your limit will reset in 45 seconds.", 45_000],
     ["Your limit will reset at 2026-11-26 15:00:00", undefined],
-    ["Please retry after 2026-11-26T15:00:00Z", undefined],
+    ["Please retry after 2026-11-26T15:00:00Z", 86_400_000],
+    ["Limit resets at 2026-03-04T05:06:41Z.", 34_000],
+    ["Try again at 2026-03-04 07:06:41.000 +02:00", 34_000],
+    ["Your limit will reset on 2020-03-04 05:06:41 UTC", 0],
+    ["The model of 2026-03-04T05:06:41Z is slow", undefined],
     ["Please retry after 00:01:30", undefined],
   ])("%s asks for %s ms", (message, expected) => {
     expect(answered(429, message).retryAfterMs).toBe(expected);
@@ -538,6 +542,10 @@ describe("a wait that is asked for in the error", () => {
     '{"error":{"message":"slow"},"retryAfter":"34s"}',
     '{"error":{"type":"usage_limit_reached","message":"slow","resets_in_seconds":34}}',
     '{"error":"Model x is currently loading","estimated_time":34.0}',
+    '{"error":{"message":"slow","metadata":{"headers":{"X-RateLimit-Reset":"1772600801000"}}}}',
+    '{"error":{"type":"usage_limit_reached","message":"slow","resets_at":1772600801}}',
+    '{"error":{"message":"slow","reset_time":"2026-03-04T05:06:41.000Z"}}',
+    String.raw`{"error":{"message":"{\"message\":\"slow\",\"resetAt\":1772600801}"}}`,
   ])("in a field: %s", (body) => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
   });
