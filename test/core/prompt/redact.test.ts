@@ -126,6 +126,7 @@ describe("redactSecrets", () => {
     "risk-management-committee",
     "the token economy",
     "tokens used: 12",
+    "a total of 40000 tokens: 36000 tokens from the messages; too many tokens: size limit exceeded",
     "body.max_completion_tokens: Extra inputs are not permitted",
     "Invalid type for 'max_tokens': expected an integer",
     "maximum number of tokens: 131072, max_new_tokens: must be less, maxOutputTokens: wrong type",
