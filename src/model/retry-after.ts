@@ -16,7 +16,7 @@ export function readRetryAfter(
 ): number | undefined {
   const said = body.slice(0, MAX_LOOKED_AT);
   const wait =
-    inHeaders(headers, now) ?? inBody(said) ?? untilDate(said, now) ?? untilTomorrow(headers, said);
+    inHeaders(headers, now) ?? inBody(said) ?? untilDate(said, headers, now) ?? untilTomorrow(headers, said);
   return wait === undefined ? undefined : Math.min(wait, longestMs);
 }
 
@@ -66,8 +66,10 @@ const RESET_SAID = new RegExp(
   "i",
 );
 
-function untilDate(text: string, now: Date): number | undefined {
-  const body = text.replace(/\\+"/g, '"');
+/** OpenRouter has it in a header, or in its error. */
+function untilDate(text: string, headers: WireAnswer["headers"], now: Date): number | undefined {
+  const header = JSON.stringify({ "x-ratelimit-reset": headers.get("x-ratelimit-reset") });
+  const body = header + text.replace(/\\+"/g, '"');
   const [, epoch = "", day = "", time = "", zone = ""] =
     RESET_FIELD.exec(body) ?? RESET_SAID.exec(body) ?? [];
   if (epoch + day === "") return undefined;

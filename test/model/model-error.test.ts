@@ -277,6 +277,7 @@ test.each([
     "Error: Model response did not respect the required format. Please consider retrying or using a more straightforward prompt.",
   ],
   [400, "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use guide."],
+  [422, "No valid tool call or response generated"],
 ])("so is one that is told by words alone: %i %s", (status, message) => {
   expect(answered(status, message)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
 });
@@ -555,6 +556,12 @@ describe("a wait that is asked for in the error", () => {
     const message = "Requests per day limit exceeded - too many requests sent.";
     expect(answered(429, message, headers).retryAfterMs).toBe(33_011_500);
     expect(answered(429, "Requests per minute limit exceeded.", headers).retryAfterMs).toBeUndefined();
+  });
+
+  test("or in a header that has a date alone", () => {
+    expect(answered(429, "slow", { "x-ratelimit-reset": "1772600801000" }).retryAfterMs).toBe(34_000);
+    expect(answered(429, "slow", { "x-ratelimit-reset": "1772600801" }).retryAfterMs).toBe(34_000);
+    expect(answered(429, "slow", { "x-ratelimit-reset": "34" }).retryAfterMs).toBeUndefined();
   });
 
   test("but of a server's fault for ten minutes at most", () => {
