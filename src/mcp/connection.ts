@@ -8,7 +8,7 @@ import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
-import { isLost, whyNotTaken } from "./http-way.js";
+import { OF_OLD_FORM, isLost, mayBeOfOldForm, whyNotTaken } from "./http-way.js";
 import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
@@ -270,7 +270,10 @@ export class Connection {
         : "";
       return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds${what}`;
     }
-    if ("url" in server) return whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
+    if ("url" in server) {
+      const why = whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
+      return mayBeOfOldForm(error, server.url) ? `${why}: ${OF_OLD_FORM}` : why;
+    }
     const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
     if (missing !== undefined) return `cannot be started: ${missing}`;
     if (isOf(error, SdkErrorCode.ConnectionClosed)) return "ended before it had begun";

@@ -74,6 +74,15 @@ export function whyNotTaken(error: unknown): string | undefined {
   return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
 }
 
+/** What a server may be that takes no message where it was asked to begin. */
+export const OF_OLD_FORM = "it may speak the form of 2024 alone, over SSE, which is not spoken here";
+
+/** Whether a server has no place for messages at its address, as those of the protocol's first version, at `/sse`. */
+export function mayBeOfOldForm(error: unknown, url: string): boolean {
+  if (!(error instanceof SdkHttpError) || wordsOfRefusal(error.data["text"]) !== undefined) return false;
+  return error.status === 405 || (error.status === 404 && /\/sse\/?$/.test(new URL(url).pathname));
+}
+
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 const MAX_REFUSAL_CHARS = 64 * 1024;
 

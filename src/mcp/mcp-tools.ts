@@ -201,6 +201,7 @@ function toAnswer({ content, structuredContent, isError, _meta, ...rest }: McpAn
 }
 
 function blockText(block: unknown): string {
+  if (typeof block === "string") return block; // of servers that are written by hand
   const parsed = blockSchema.safeParse(block);
   if (!parsed.success) return "[a part that cannot be read is left out]";
   const { type, text, mimeType, uri, resource } = parsed.data;

@@ -254,6 +254,8 @@ function answerCall(id, { name, arguments: args = {} }) {
       return send({ id, result: { content: 7 } });
     case "text alone":
       return send({ id, result: { content: "just so" } });
+    case "texts alone":
+      return send({ id, result: { content: ["just so"] } });
     case "block alone":
       return send({ id, result: { content: { type: "text", text: "just so" } } });
     case "log in":

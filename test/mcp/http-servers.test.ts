@@ -130,6 +130,7 @@ const INTERRUPTED = "may have done something";
 test.each<[string, Manner, string, RegExp]>([
   ["wants another token", always(status(401)), NOT_REACHED, /answers with HTTP status 401\./],
   ["wants another token for a call", inCalls(status(403)), NOT_REACHED, /answers with HTTP status 403\./],
+  ["has no place for messages", always(status(405)), NOT_REACHED, /status 405: it may speak .* over SSE/],
   ["wants another scope", always(status(403, scope)), NOT_REACHED, /answers with HTTP status 403\./],
   ["wants another scope for a call", inCalls(status(403, scope)), NOT_REACHED, /with HTTP status 403\./],
   [

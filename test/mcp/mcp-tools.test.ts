@@ -454,10 +454,13 @@ describe("a server", () => {
     );
   });
 
-  test.each(["text alone", "block alone"])("that answers without a list (%s) has answered", async (how) => {
-    const { call } = open(fake("plain").server);
-    expect(await call("act", { how })).toEqual({ content: "just so", isError: false });
-  });
+  test.each(["text alone", "texts alone", "block alone"])(
+    "that answers without a list of blocks (%s) has answered",
+    async (how) => {
+      const { call } = open(fake("plain").server);
+      expect(await call("act", { how })).toEqual({ content: "just so", isError: false });
+    },
+  );
 
   test.each(["torn", "bare", "without version"])(
     "whose answer cannot be read (%s) is waited for no longer, and goes on",
