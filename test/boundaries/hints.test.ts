@@ -26,8 +26,8 @@ function hintsIn(file: string): Hint[] {
 
 const program = buildProgram(() => undefined);
 const commands = new Map(program.commands.map((command) => [command.name(), command]));
-/** A word behind `interlock` that is none of its commands, in sentences about it. */
-const NO_COMMANDS = new Set(["asks", "where", "completion"]);
+/** A word behind `interlock` that is none of its commands, in sentences about it; what the tab key asks is none that anybody types. */
+const NO_COMMANDS = new Set(["asks", "where", "completion", "complete"]);
 
 /** They speak of runs in general: of each that is watched, of each that is scheduled. */
 const OF_EVERY_RUN = ["attest/statement.ts", "core/run/run-event.ts", "workflows/door.ts"];
