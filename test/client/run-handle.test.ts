@@ -160,7 +160,7 @@ test("of two people's long answers to one question that begin alike, the second 
   const begins = "The plan as it was drafted. ".repeat(10);
   await say(`${begins}Go on.`);
   await say(`${begins}Go on.`);
-  await expect(say(`${begins}Stop here!`)).rejects.toThrow(/does not wait for an answer/);
+  await expect(say(`${begins}Stop here!`)).rejects.toThrow(/has another answer already/);
 });
 
 test("of two people who say the same to one question, the second one hears whose answer it is", async () => {

@@ -57,8 +57,12 @@ export function answerRefusal(
     return `"${FIRST_WORDS_ID}" is the id of the user's first words. Give the answer another id.`;
   }
   if (takenBefore(record, updateId) !== undefined) return undefined;
-  const { question } = record;
-  if (question === undefined || record.answer !== undefined) {
+  const { question, answer } = record;
+  if (answer !== undefined) {
+    const whose = answer.by === undefined ? "" : `, that of ${answer.by}`;
+    return `The question ${questionIn(record.carried)}, at ${record.nodeId}, has another answer already${whose}: this one was not taken.`;
+  }
+  if (question === undefined) {
     return `The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.${lastOne(record)}`;
   }
   if (question.nodeId !== nodeId) {

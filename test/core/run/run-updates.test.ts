@@ -76,7 +76,9 @@ describe("an answer", () => {
     const begins = cutText(text, 200);
     expect(takeAnswer(record, "u", { nodeId: "draft", text })).toEqual({ nodeId: "draft", begins });
     expect(record.answer).toEqual({ id: "u", text });
-    expect(answerRefusal(record, "v", ANSWER)).toMatch(/does not wait/);
+    expect(answerRefusal(record, "v", ANSWER)).toBe(
+      "The question 0.0, at draft, has another answer already: this one was not taken.",
+    );
     expect(answerRefusal(record, "u", ANSWER)).toBeUndefined();
     record.answer = undefined;
     expect(takeAnswer(record, "u", ANSWER)).toEqual({ nodeId: "draft", begins });
@@ -86,9 +88,15 @@ describe("an answer", () => {
   test("that comes too late is told whose answer was taken", () => {
     const record = asking();
     takeAnswer(record, "u", { ...ANSWER, by: "ann" });
+    // In the very moment of the other one the run still says that it waits.
+    expect(answerRefusal(record, "v", { ...ANSWER, by: "bob" })).toMatch(
+      /has another answer already, that of ann: this one was not taken\.$/,
+    );
     const whose = /\. The last answer, at draft, is that of ann\.$/;
-    expect(answerRefusal(record, "v", { ...ANSWER, by: "bob" })).toMatch(whose);
     record.answer = undefined;
+    record.question = undefined;
+    expect(answerRefusal(record, "v", { ...ANSWER, by: "bob" })).toMatch(whose);
+    record.question = { nodeId: "draft", text: "Which?" };
     record.update({ visit: 2, turn: 3 });
     expect(answerRefusal(record, "v", { ...ANSWER, question: "2.2" })).toMatch(whose);
   });
