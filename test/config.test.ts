@@ -262,6 +262,40 @@ describe("the variables", () => {
   });
 
   test.each([
+    ["TRUE", true],
+    ["t", true],
+    ["1", true],
+    ["False", false],
+    ["0", false],
+  ])("TLS is on or off by the words of Temporal's own tools: %s", (word, on) => {
+    const { temporal } = load({ TEMPORAL_ADDRESS: "a:1", TEMPORAL_API_KEY: "k", TEMPORAL_TLS: word });
+    expect(Boolean(temporal?.connectionOptions.tls)).toBe(on);
+  });
+
+  test.each(["yes", "on", "ture", " true"])(
+    "a word that would turn TLS off unsaid is refused: %j",
+    (word) => {
+      const said = refusal({ TEMPORAL_ADDRESS: "a:1", TEMPORAL_API_KEY: "k", TEMPORAL_TLS: word });
+      expect(said).toBe("TEMPORAL_TLS must be true or false. Correct it.");
+    },
+  );
+
+  test("certificates that no connection could be made with are told by their variables", async () => {
+    const file = join(dir, "garbage.pem");
+    await writeFile(file, "sk-secret");
+    const at = { TEMPORAL_ADDRESS: "a:1" };
+    const [cert, key] = [{ TEMPORAL_TLS_CLIENT_CERT_PATH: file }, { TEMPORAL_TLS_CLIENT_KEY_PATH: file }];
+    expect(refusal({ ...at, ...cert })).toContain("TEMPORAL_TLS_CLIENT_KEY_PATH is not. Name both.");
+    expect(refusal({ ...at, ...key })).toContain("TEMPORAL_TLS_CLIENT_CERT_PATH is not. Name both.");
+    for (const broken of [{ ...cert, ...key }, { TEMPORAL_TLS_SERVER_CA_CERT_PATH: file }]) {
+      const said = refusal({ ...at, ...broken });
+      expect(said).toMatch(/^What TEMPORAL_TLS_SERVER_CA_CERT_PATH, .* cannot be used: .*They take PEM/);
+      expect(said).not.toContain("sk-secret");
+    }
+    expect(load({ ...at, ...cert, TEMPORAL_TLS: "false" }).temporal).toBeDefined();
+  });
+
+  test.each([
     [{ TEMPORAL_API_KEY: "sk-secret\nx" }, "TEMPORAL_API_KEY holds"],
     [{ TEMPORAL_API_KEY: "sk-secret’" }, "TEMPORAL_API_KEY holds"],
     [{ TEMPORAL_GRPC_META_X_TOKEN: "sk-secret\nx" }, "TEMPORAL_GRPC_META_X_TOKEN holds"],

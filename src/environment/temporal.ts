@@ -1,5 +1,12 @@
-import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/envconfig";
+import { createSecureContext } from "node:tls";
+import {
+  type ClientConfigProfile,
+  type ClientConnectConfig,
+  loadClientConfigProfile,
+  toClientOptions,
+} from "@temporalio/envconfig";
 import { NO_HEADER_VALUE, isMetadataValue } from "../core/header-value.js";
+import { defined } from "../core/defined.js";
 import { addressProblem } from "../core/temporal-address.js";
 import { ConfigError } from "./config-error.js";
 
@@ -27,11 +34,67 @@ export function readTemporal(environment: Environment): ClientConnectConfig | un
 }
 
 function load(environment: Environment): ClientConnectConfig {
+  const overrideEnvVars = withTlsWord(environment);
+  let profile: ClientConfigProfile;
+  let loaded: ClientConnectConfig;
   try {
-    return loadClientConnectConfig({ overrideEnvVars: environment });
+    profile = loadClientConfigProfile({ overrideEnvVars });
+    loaded = toClientOptions(profile);
   } catch (error) {
     throw new ConfigError(`${FILE} cannot be used: ${fileProblem(error)}`);
   }
+  requireUsableTls(profile, loaded);
+  return loaded;
+}
+
+const TLS = "TEMPORAL_TLS";
+const YES: readonly string[] = ["true", "t", "1"];
+const NO: readonly string[] = ["false", "f", "0"];
+
+/**
+ * The SDK takes every word but `true` and `1` for no, `TRUE` and `yes` as well: keys and runs would go out in plain text. These are the
+ * words of the Temporal CLI. Throws `ConfigError`.
+ */
+function withTlsWord(environment: Environment): Record<string, string> {
+  const said = environment[TLS]?.toLowerCase();
+  if (said === undefined) return { ...environment };
+  if (!YES.includes(said) && !NO.includes(said)) {
+    throw new ConfigError(`${TLS} must be true or false. Correct it.`);
+  }
+  return { ...environment, [TLS]: String(YES.includes(said)) };
+}
+
+/**
+ * With half a pair the SDK shows no certificate, and what is none is found when a connection is made, where it sounds as if the address
+ * were wrong. Throws `ConfigError`.
+ */
+function requireUsableTls({ tls }: ClientConfigProfile, { connectionOptions }: ClientConnectConfig): void {
+  const { tls: used } = connectionOptions;
+  if (typeof used !== "object" || used === null) return;
+  if ((tls?.clientCert === undefined) !== (tls?.clientKey === undefined)) {
+    const [said, missing] = tls?.clientKey === undefined ? ["CERT", "KEY"] : ["KEY", "CERT"];
+    throw new ConfigError(
+      `A client's certificate and its key go together: ${TLS}_CLIENT_${said}_PATH is set, ${TLS}_CLIENT_${missing}_PATH is not. Name both.`,
+    );
+  }
+  const { serverRootCACertificate: ca, clientCertPair: pair } = used;
+  if (ca === undefined && pair === undefined) return;
+  try {
+    if (ca !== undefined && !/-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(text(ca)))
+      throw new Error("no certificate");
+    createSecureContext(
+      defined({ ca: ca && text(ca), cert: pair && text(pair.crt), key: pair && text(pair.key) }),
+    );
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split("::").slice(-1);
+    throw new ConfigError(
+      `What ${TLS}_SERVER_CA_CERT_PATH, ${TLS}_CLIENT_CERT_PATH and ${TLS}_CLIENT_KEY_PATH name cannot be used: ${reason}. They take PEM, the key one without a passphrase.`,
+    );
+  }
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("utf8");
 }
 
 function fileProblem(error: unknown): string {
