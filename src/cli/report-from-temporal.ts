@@ -6,6 +6,7 @@ import type { Config } from "../config.js";
 import { quoted } from "../client/quoted.js";
 import { defined } from "../core/defined.js";
 import { printable } from "../core/printable.js";
+import { shellName } from "../core/text.js";
 import type { Fault } from "../core/errors.js";
 import { isOverPhase } from "../core/run/phase.js";
 import { isRunId } from "../core/run/run-id.js";
@@ -105,7 +106,7 @@ export async function reportFromTemporal(
       return { report: here, note: `${error.code}: ${error.message} This is what the run's files say.` }; // sealed, for one
     }
     if (here === undefined) return { report: undefined };
-    const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${runId}`;
+    const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${shellName(runId)}`;
     return { report: here, note };
   } finally {
     await opened.close();

@@ -4,6 +4,7 @@ import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import type { Budget } from "../core/run/budget.js";
+import { shellName } from "../core/text.js";
 import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
@@ -183,8 +184,8 @@ const SESSION = "{session-folder}";
 
 /** What a waiting run needs. */
 export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
-  if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${runId} "…"`;
-  return `raise it with interlock budget ${runId} --add-turns|--add-tokens|--add-cost <n>`;
+  if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${shellName(runId)} "…"`;
+  return `raise it with interlock budget ${shellName(runId)} --add-turns|--add-tokens|--add-cost <n>`;
 }
 
 /** The report for people; `webUi` says how the Web UI is opened where there is no link. */

@@ -1,6 +1,7 @@
 import { type InterlockClient, InterlockError, type RunHandle, type RunReference } from "../client/client.js";
 import { printable } from "../core/printable.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { shellName } from "../core/text.js";
 import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js";
 import type { Store } from "../store/store.js";
@@ -39,14 +40,22 @@ export interface RunReading extends Pick<RunSession, "reader" | "known" | "confi
   readonly session?: TemporalSession;
 }
 
-/** Opens a run's store for reading: with Temporal only where the run is not of this machine. Throws `UsageError` for none. */
-export async function withReader<T>(runId: string, action: (place: RunReading) => Promise<T>): Promise<T> {
+/**
+ * Opens a run's store for reading: with Temporal only where the run is not of this machine. `action` is given the run's own id, by
+ * whichever it was named. Throws `UsageError` for none.
+ */
+export async function withReader<T>(
+  runId: string,
+  action: (place: RunReading & { readonly runId: string }) => Promise<T>,
+): Promise<T> {
   const { config, store } = await lookAround();
   const known = await knownHere(store, runId);
   if (known !== undefined && store !== undefined) {
-    return action({ config, store, known, reader: localReader(store, config) });
+    return action({ config, store, known, reader: localReader(store, config), runId: known.runId });
   }
-  return withRun(runId, ({ reader, session }) => action({ config, store, known, reader, session }));
+  return withRun(runId, ({ reader, session, run }) =>
+    action({ config, store, known, reader, session, runId: run.runId }),
+  );
 }
 
 /** The run, where the store of this machine holds it. Throws for an index that cannot be read. */
@@ -119,7 +128,7 @@ export async function withRun<T>(
       throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
     }
     if (known === undefined) throw noSuchRun(runId);
-    const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
+    const sentence = `${error.message} Start it again from its document with: interlock restore ${shellName(runId)}`;
     throw new CommandError(sentence, { cause: error });
   }
 }
@@ -132,13 +141,13 @@ export async function unopened(run: RunHandle): Promise<CommandError | undefined
     const failure = await run.closedBy();
     if (failure === undefined) {
       return new CommandError(
-        `Run ${runId} is not opened yet, so that no store knows it. Why says: interlock status ${runId}`,
+        `Run ${runId} is not opened yet, so that no store knows it. Why says: interlock status ${shellName(runId)}`,
       );
     }
     const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${printable(`${failure.code}: ${failure.message}`)}`;
     const isRefused = isRefusedStart(failure);
     return new CommandError(
-      isRefused ? sentence : `${sentence}\nLet it go on with: interlock retry ${runId}`,
+      isRefused ? sentence : `${sentence}\nLet it go on with: interlock retry ${shellName(runId)}`,
     );
   } catch {
     return undefined; // Temporal does not know it either

@@ -6,6 +6,7 @@ import { GRAPH_RUN_WORKFLOW, type RunWorkflow } from "../contract/names.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WantedModel } from "../core/run/run-model.js";
+import { shellWord } from "../core/text.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
@@ -131,7 +132,7 @@ async function installedPackage(store: Store, named: string): Promise<string> {
   const installed = await store.packages.install(path);
   if (!installed.ok) {
     throw new UsageError(
-      `${installed.error.message}\nSee all findings with: interlock package check ${named}`,
+      `${installed.error.message}\nSee all findings with: interlock package check ${shellWord(named, "<package>")}`,
     );
   }
   return installed.value.packageId;

@@ -2,6 +2,7 @@ import { type Once, onceFor } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
+import { shellName } from "../core/text.js";
 import { stateOnceAsked } from "./asked-state.js";
 import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
@@ -29,7 +30,7 @@ export function tell(
     const once = onceFor(place.session, place.signal);
     await bringWorker(place, once);
     const told = once(() => action(place.run));
-    report(runId, options, await heard(place, runId, told));
+    report(place, options, await heard(place, told));
     return EXIT.done;
   });
 }
@@ -70,20 +71,16 @@ export function tellPrepared<T>(
     const once = onceFor(session, signal);
     const isOwnWorker = await bringWorker(place, once);
     const asked = once(() => stateOnceAsked(run));
-    const state = await heard(place, runId, asked);
+    const state = await heard(place, asked);
     const prepared = await action.before(state, place.config);
-    const { staysPaused, sentence, result } = await heard(
-      place,
-      runId,
-      action.tell(run, state, prepared, once),
-    );
+    const { staysPaused, sentence, result } = await heard(place, action.tell(run, state, prepared, once));
     if (staysPaused) {
-      const remedy = `The run is paused. Let it go on with: interlock resume ${runId}`;
-      report(runId, { json }, { sentence: `${sentence} ${remedy}`, result });
+      const remedy = `The run is paused. Let it go on with: interlock resume ${shellName(run.runId)}`;
+      report(place, { json }, { sentence: `${sentence} ${remedy}`, result });
       return EXIT.done;
     }
     if (!isOwnWorker) {
-      report(runId, { json }, { sentence, result });
+      report(place, { json }, { sentence, result });
       return EXIT.done;
     }
     printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
@@ -104,12 +101,12 @@ async function bringWorker({ session, run, store }: RunSession, once: Once): Pro
   return isOwn;
 }
 
-function heard<T>(place: RunSession, runId: string, action: Promise<T>): Promise<T> {
-  const sentence = `Stopped waiting. Whether the run has heard of it says: interlock status ${runId}`;
+function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {
+  const sentence = `Stopped waiting. Whether the run has heard of it says: interlock status ${shellName(place.run.runId)}`;
   return unlessInterrupted(place, sentence, action);
 }
 
-function report(runId: string, { json = false }: JsonOption, { sentence, result }: Told): void {
-  if (json) printJson({ runId, ...result });
+function report({ run }: RunSession, { json = false }: JsonOption, { sentence, result }: Told): void {
+  if (json) printJson({ runId: run.runId, ...result });
   else print(sentence);
 }

@@ -1,4 +1,4 @@
-import { ended } from "../core/text.js";
+import { ended, shellName } from "../core/text.js";
 import type { PendingActivity, PendingWork, TaskFailure } from "../client/pending-work.js";
 import { printable } from "../core/printable.js";
 import type { LiveAnswer } from "../store/runs/live-answer.js";
@@ -145,7 +145,7 @@ export function progressWords({ thinking, calls, shown }: WatchedAnswer): string
 
 /** Why a run stands still, and what ends that: as one paragraph. */
 export function taskFailureWords(runId: string, { attempt, message }: TaskFailure): string {
-  return `The run stands still: its workflow task fails, attempt ${attempt}: ${printable(message)} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry ${runId}`;
+  return `The run stands still: its workflow task fails, attempt ${attempt}: ${printable(message)} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry ${shellName(runId)}`;
 }
 
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */

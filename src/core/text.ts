@@ -65,11 +65,20 @@ export function utf8Length(text: string): number {
 const MAX_WORD_CHARS = 400;
 
 /**
- * A text as a word of a shell's command: a stranger may have chosen it, and somebody may paste the command. `otherwise` is what
- * stands there for one that is too long or not printable. A path that begins like an option is no option.
+ * A path as a word of a shell's command: a stranger may have chosen it, and somebody may paste the command. `otherwise` is what
+ * stands there for one that is too long or not printable. One that begins like an option is none.
  */
-export function shellWord(text: string, otherwise = "…"): string {
+export function shellWord(path: string, otherwise = "…"): string {
+  return shellValue(path.startsWith("-") ? `./${path}` : path, otherwise);
+}
+
+/** The same for a name that is no path, such as a run's or its workflow's id. */
+export function shellName(name: string, otherwise = "…"): string {
+  return name.startsWith("-") ? `-- ${shellValue(name, otherwise)}` : shellValue(name, otherwise);
+}
+
+/** The same for the value of an option, which may begin with anything. */
+export function shellValue(text: string, otherwise = "…"): string {
   if (text.length > MAX_WORD_CHARS || text !== excerpt(text, MAX_WORD_CHARS)) return otherwise;
-  const word = text.startsWith("-") ? `./${text}` : text;
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

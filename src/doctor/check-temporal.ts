@@ -1,4 +1,4 @@
-import { shellWord } from "../core/text.js";
+import { shellValue } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
 import { grpcReason } from "../client/grpc-reason.js";
@@ -90,7 +90,7 @@ async function checkNamespace(
     seconds = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0);
   } catch (error) {
     if (codeOf(error) === NOT_FOUND) {
-      const create = `temporal operator namespace create --address ${shellWord(address)} --retention 30d --namespace ${shellWord(namespace)}`;
+      const create = `temporal operator namespace create --address ${shellValue(address)} --retention 30d --namespace ${shellValue(namespace)}`;
       const remedy = `Correct TEMPORAL_NAMESPACE, or make it: ${create}`;
       return [failed("namespace", `${namespace} does not exist`, remedy)];
     }
@@ -106,7 +106,7 @@ export function judgeRetention(seconds: number, namespace: string, address: stri
   const days = seconds / DAY_SECONDS;
   const found = `${counted(Number(days.toFixed(1)), "day")} after a run is over`;
   if (days >= FEW_DAYS) return passed("retention", found);
-  const update = `temporal operator namespace update --address ${shellWord(address)} --retention 30d --namespace ${shellWord(namespace)}`;
+  const update = `temporal operator namespace update --address ${shellValue(address)} --retention 30d --namespace ${shellValue(namespace)}`;
   return warning("retention", `${found}; then only the store knows it`, `Keep histories longer: ${update}`);
 }
 
@@ -135,7 +135,7 @@ async function checkSearchAttributes(
   return warning(
     name,
     `missing: ${missing.join(", ")}; runs work, but cannot be searched for`,
-    `temporal operator search-attribute create --address ${address} --namespace ${namespace} ${flags}`,
+    `temporal operator search-attribute create --address ${shellValue(address)} --namespace ${shellValue(namespace)} ${flags}`,
   );
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { ListedRun } from "../../src/client/client.js";
 import { noWorkerHint } from "../../src/cli/output.js";
 import { listedWords } from "../../src/cli/report-from-temporal.js";
+import { wayOn } from "../../src/cli/run-report.js";
 import { taskFailureWords } from "../../src/cli/waiting-words.js";
 
 const NOTE = 'No worker polls the task queue "office": the run waits until one does.';
@@ -49,4 +50,15 @@ test("a run that is over is not said to wait for a worker, and why it failed is 
   expect(words).toMatch(/^The run is over\./);
   expect(words).toMatch(/failed at draft since .* UTC: E_PACKAGE_NOT_FOUND: No such package\.$/);
   expect(words).not.toContain("waits");
+});
+
+test("a command that is printed names a run by its workflow's id, which a stranger has chosen, as one word", () => {
+  const id = "order 17; touch pwned";
+  const said = [
+    wayOn(id, {}),
+    wayOn(id, { code: "BUDGET_EXCEEDED" }),
+    taskFailureWords(id, { attempt: 2, message: "None." }),
+  ];
+  for (const words of said)
+    expect(words).toMatch(/interlock (?:answer|budget|retry) 'order 17; touch pwned'/);
 });

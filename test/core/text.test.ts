@@ -7,6 +7,8 @@ import {
   excerpt,
   listSome,
   oneLine,
+  shellName,
+  shellValue,
   shellWord,
   withoutPath,
 } from "../../src/core/text.js";
@@ -97,6 +99,16 @@ describe("a word of a shell's command", () => {
     ["-odd", "./-odd"],
     ["--base-url=http:/a b", "'./--base-url=http:/a b'"],
   ])("%j is %s", (text, word) => expect(shellWord(text)).toBe(word));
+
+  test.each([
+    ["order 17; rm -rf $(id)", "'order 17; rm -rf $(id)'"],
+    ["-odd", "-- -odd"],
+    ["-o d", "-- '-o d'"],
+  ])("the name %j, which is no path, is %s", (text, word) => expect(shellName(text)).toBe(word));
+
+  test("what an option is given may begin with anything", () => {
+    expect([shellValue("-odd"), shellValue("a b"), shellValue("a\nb")]).toEqual(["-odd", "'a b'", "…"]);
+  });
 });
 
 test.each([

@@ -93,7 +93,10 @@ async function operate(bench: Bench, workflowId: string): Promise<void> {
     expect(await bench.client.handle(id).state()).toMatchObject({ runId, phase: "waiting-user" });
   }
   expect(await bench.client.handle(runId).identify()).toEqual({ runId, workflowId });
-  expect(jsonOf(await shell.run(["cancel", workflowId, "--json"]))).toMatchObject({ outcome: "cancelled" });
+  expect(jsonOf(await shell.run(["cancel", workflowId, "--json"]))).toMatchObject({
+    runId,
+    outcome: "cancelled",
+  });
   const retried = await shell.run(["retry", workflowId, "--detach", "--json"]);
   expect(jsonOf(retried)).toMatchObject({ runId, workflowId });
   await until(bench.client.handle(runId), "waiting-user");

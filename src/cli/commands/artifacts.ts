@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
 import { ReadRefused } from "../../contract/reads.js";
-import { excerpt, withoutPath } from "../../core/text.js";
+import { excerpt, shellName, withoutPath } from "../../core/text.js";
 import { wholeFile } from "../../client/store-reader.js";
 import {
   CommandError,
@@ -33,7 +33,7 @@ export interface ArtifactsOptions {
 
 /** `interlock artifacts`: what a run has recorded as its results: listed, printed or saved. */
 export async function artifactsCommand(
-  runId: string,
+  named: string,
   name: string | undefined,
   options: ArtifactsOptions,
 ): Promise<ExitCode> {
@@ -43,7 +43,7 @@ export async function artifactsCommand(
   if (options.output !== undefined && options.save !== undefined) {
     throw new UsageError("Say one of --output and --save.");
   }
-  return withReader(runId, async ({ reader }) => {
+  return withReader(named, async ({ reader, runId }) => {
     const { artifacts } = read(runId, await reader.ask("read.artifacts", { run: runId }));
     const chosen = name === undefined ? artifacts : [chosenOf(runId, artifacts, name)];
     if (options.save !== undefined) return saveAll(reader, runId, chosen, options.save, options);
@@ -79,7 +79,7 @@ function chosenOf(runId: string, artifacts: readonly StoredArtifact[], name: str
     only === undefined
       ? `Run ${runId} has recorded no artifact "${excerpt(name)}".`
       : `"${excerpt(name)}" is the end of several artifacts: name one in full.`;
-  throw new UsageError(`${sentence} See: interlock artifacts ${runId}`);
+  throw new UsageError(`${sentence} See: interlock artifacts ${shellName(runId)}`);
 }
 
 function list(artifacts: readonly StoredArtifact[], { json = false }: ArtifactsOptions): void {

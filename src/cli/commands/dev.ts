@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
+import { shellValue } from "../../core/text.js";
 import type { ListenAddress } from "../../environment/listen-address.js";
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
@@ -145,5 +146,7 @@ async function noteMissingSearchAttributes(client: InterlockClient): Promise<voi
   printNote(
     `The namespace ${client.namespace} lacks search attributes; runs work, but cannot be searched for. Add them with:`,
   );
-  printNote(`  temporal operator search-attribute create --namespace ${client.namespace} ${flags}`);
+  printNote(
+    `  temporal operator search-attribute create --namespace ${shellValue(client.namespace)} ${flags}`,
+  );
 }

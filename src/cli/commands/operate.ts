@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
+import { shellName } from "../../core/text.js";
 import { limitsOf } from "../budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../output.js";
 import { tell, tellAndFollow } from "../tell.js";
@@ -14,7 +15,7 @@ interface JsonOption {
 export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCode> {
   return tell(runId, options, async (run) => {
     const below = await run.pause();
-    const sentence = `Paused${withThem(below)}. Let it go on with: interlock resume ${runId}`;
+    const sentence = `Paused${withThem(below)}. Let it go on with: interlock resume ${shellName(run.runId)}`;
     return { sentence, result: { paused: true, ...namedBelow(below) } };
   });
 }
@@ -56,7 +57,7 @@ export function cancelCommand(runId: string, options: JsonOption): Promise<ExitC
   return tell(runId, options, async (run) => {
     await cancel(() => run.cancel());
     const outcome = await outcomeOf(run);
-    return { sentence: cancelledWords(runId, outcome), result: { outcome } };
+    return { sentence: cancelledWords(run.runId, outcome), result: { outcome } };
   });
 }
 
@@ -80,7 +81,7 @@ type Outcome = "completed" | "failed" | "cancelled";
 function cancelledWords(runId: string, outcome: Outcome): string {
   if (outcome === "completed") return "The run has completed by itself.";
   const what = outcome === "cancelled" ? "Cancelled." : "The run has failed by itself.";
-  return `${what} It can be retried with: interlock retry ${runId}`;
+  return `${what} It can be retried with: interlock retry ${shellName(runId)}`;
 }
 
 /** A run may end by itself before it hears of its cancellation. */

@@ -1,7 +1,7 @@
 import { diffGraphState } from "../../core/graph-state/diff.js";
 import type { StateDiff, StateSnapshotState } from "../../core/graph-state/schemas.js";
 import type { JsonValue } from "../../core/json.js";
-import { oneLine } from "../../core/text.js";
+import { oneLine, shellName } from "../../core/text.js";
 import type { StoredGraphState } from "../../contract/reads.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 import { read } from "../run-folder.js";
@@ -23,16 +23,16 @@ interface Moment {
 }
 
 /** `interlock state`: shows the graph state of a run, or compares two of its snapshots. Needs no Temporal. */
-export async function stateCommand(runId: string, options: StateOptions): Promise<ExitCode> {
+export async function stateCommand(named: string, options: StateOptions): Promise<ExitCode> {
   const at = visitNumber("--at", options.at);
   const other = visitNumber("--diff", options.diff);
-  const stored = await withReader(runId, async ({ reader }) =>
-    read(runId, await reader.ask("read.state", { run: runId })),
-  );
+  const { runId, stored } = await withReader(named, async ({ reader, runId }) => {
+    return { runId, stored: read(runId, await reader.ask("read.state", { run: runId })) };
+  });
   const moments = momentsOf(stored);
   if (moments === undefined && stored.isBundle) {
     throw new UsageError(
-      `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${runId}`,
+      `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${shellName(runId)}`,
     );
   }
   if (moments === undefined) {
