@@ -35,8 +35,30 @@ export function onceFor({ embedded }: { readonly embedded: boolean }, signal: Ab
   return (ask) => (embedded ? ask() : onceBack(signal, ask));
 }
 
-/** A store elsewhere that is read through Temporal, however long that is away. */
+/**
+ * A store elsewhere that is read through Temporal, however long that is away. The signal ends it at once: a store that does not answer is
+ * waited for for seconds.
+ */
 export function patientReader(reader: StoreReader, signal: AbortSignal): StoreReader {
   if (reader.isAtHand) return reader;
-  return { ...reader, ask: (name, question) => onceBack(signal, () => reader.ask(name, question)) };
+  return {
+    ...reader,
+    ask: (name, question) => {
+      const asked = onceBack(signal, () => reader.ask(name, question));
+      return unlessStopped(signal, asked);
+    },
+  };
+}
+
+async function unlessStopped<T>(signal: AbortSignal, asked: Promise<T>): Promise<T> {
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([asked, stopped]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }

@@ -1,7 +1,8 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { isAway, onceBack } from "../../src/client/away.js";
+import { isAway, onceBack, patientReader } from "../../src/client/away.js";
 import { nextQuestion } from "../../src/client/next-question.js";
+import type { StoreReader } from "../../src/contract/reads.js";
 import type { RunState } from "../../src/core/run/run-state.js";
 
 /** As gRPC says it. */
@@ -20,6 +21,14 @@ test("who waits for Temporal asks until it is back, and hears at once what it re
   await expect(onceBack(stop, () => Promise.reject(grpc(7)))).rejects.toThrow("code 7");
   const over = AbortSignal.abort(new Error("enough"));
   await expect(onceBack(over, () => Promise.resolve("back"))).rejects.toThrow("enough");
+});
+
+test("who stops waits no longer for a store that does not answer", async () => {
+  const silent = { isAtHand: false, ask: () => new Promise(() => undefined) } as unknown as StoreReader;
+  const stopping = new AbortController();
+  const asked = patientReader(silent, stopping.signal).ask("read.packages", {});
+  stopping.abort(new Error("enough"));
+  await expect(asked).rejects.toThrow("enough");
 });
 
 test("a program that waits for a question waits on while Temporal is away", async () => {
