@@ -49,7 +49,7 @@ describe("a planned call", () => {
     const lists = (count: number) =>
       patch({ variables: { set: { a: Array.from({ length: count }, () => 1) } } });
     const wrong = patch({ stepsCompleted: { append: Array.from({ length: 200_000 }, () => 1) } });
-    const calls = [wrong, lists(6_000), lists(6_000), lists(10)].map((args) =>
+    const calls = [wrong, lists(30_000), lists(30_000), lists(10)].map((args) =>
       recorded("fs_apply_patch", args),
     );
     const faults = planCalls(calls).map(({ fault }) => fault?.code);

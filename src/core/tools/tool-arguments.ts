@@ -4,8 +4,8 @@ import { redactAbsolutePaths } from "../prompt/redact.js";
 import { excerpt } from "../text.js";
 
 const MAX_ARGUMENT_DEPTH = 100;
-/** Values of one call, and of all calls of an answer together: each costs far more to look at than to say (contracts §16). */
-export const MAX_ARGUMENT_VALUES = 10_000;
+/** As many as a state document holds: of all calls of an answer together, since each costs far more to look at than to say (contracts §16). */
+export const MAX_ARGUMENT_VALUES = 50_000;
 /** Of what is said about wrong arguments, looked at: it repeats their keys. */
 const MAX_ISSUE_CHARS = 1000;
 
