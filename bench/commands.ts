@@ -15,8 +15,8 @@ import { type Spread, spreadOf } from "./statistics.js";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const MAIN = join(ROOT, "dist/cli/main.js");
 const EXAMPLE = join(ROOT, "examples/create-story");
-/** A worker is idle then: its heaps have been collected after it has loaded all that it needs. */
-const IDLE_MS = 5_000;
+/** So long does a worker rest until what it needed to load is no longer in its heaps. */
+const IDLE_MS = 60_000;
 const POLLS = /Worker polls/;
 
 /** What commands take, as whole processes. */
