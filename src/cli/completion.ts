@@ -14,8 +14,8 @@ const MAX_RUNS = 200;
 const FILES_OTHERWISE = ShellCompDirective.ShellCompDirectiveDefault;
 
 /**
- * The library's script for bash gives the line that is being typed to `eval`: the tab key ran each `$(…)` in it and emptied the
- * file behind a `>`. It also wants another package's functions, and offers no files. Here a word is only ever a word.
+ * The library's scripts for bash and zsh give what is being typed to `eval`: the tab key ran each `$(…)` in it and emptied the
+ * file behind a `>`. That for bash also wants another package's functions, and offers no files. Here a word is only ever a word.
  */
 const FOR_BASH = `# bash completion for interlock
 __interlock_complete() {
@@ -27,6 +27,23 @@ __interlock_complete() {
     done < <(interlock complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
 }
 complete -o bashdefault -o default -F __interlock_complete interlock`;
+const FOR_ZSH = `#compdef interlock
+compdef _interlock interlock
+_interlock() {
+    local line
+    local -a values shown
+    for line in "\${(@f)$(interlock complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)}"; do
+        [[ -z $line || $line == :* ]] && continue
+        values+=(\${line%%$'\\t'*})
+        shown+=(\${line/$'\\t'/ -- })
+    done
+    compadd -l -d shown -a values || _files
+}
+if [[ $funcstack[1] == _interlock ]]; then _interlock; fi`;
+const SCRIPTS: ReadonlyMap<string, string> = new Map([
+  ["bash", FOR_BASH],
+  ["zsh", FOR_ZSH],
+]);
 
 interface Completion {
   readonly value: string;
@@ -43,7 +60,8 @@ export async function addCompletion(program: Command): Promise<void> {
   Object.defineProperty(completion, "directive", { get: () => FILES_OTHERWISE, set: keepsIt });
   const printing = program.commands.find((command) => command.name() === "completion");
   printing?.action((shell: string) => {
-    if (shell === "bash") printBlock(FOR_BASH);
+    const script = SCRIPTS.get(shell);
+    if (script !== undefined) printBlock(script);
     else completion.setup("interlock", "interlock", shell);
   });
   const runs = await runsAtHand().catch((): readonly Completion[] => []); // the tab key has no place for a sentence

@@ -65,6 +65,7 @@ test("interlock completion prints a script that the shell can read", async () =>
   expect(await readFile(join(shell.dir, "asked"), "utf8")).toBe('complete|--|"$(touch run)"|>|notes|a|');
   expect(await readFile(join(shell.dir, "notes"), "utf8")).toBe("kept");
   expect(existsSync(join(shell.dir, "run"))).toBe(false);
+  expect((await shell.run(["completion", "zsh"])).stdout).not.toMatch(/\beval\b|_arguments/);
   for (const other of ["zsh", "fish", "powershell"])
     expect((await shell.run(["completion", other])).stdout).toMatch(/interlock.* complete/);
   expect(await shell.run(["completion", "tcsh"])).toMatchObject({ code: 2 });
