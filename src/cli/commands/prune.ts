@@ -310,7 +310,11 @@ function report(
     const count = [...kept.values()].filter((each) => each === reason).length;
     if (count > 0) print(`${counted(count, "run")} ${count === 1 ? "stays" : "stay"}: ${sentence}.`);
   }
-  for (const { runId, why } of notRemoved) {
+  noteStuck(notRemoved);
+}
+
+function noteStuck(runs: readonly { readonly runId: string; readonly why: string }[]): void {
+  for (const { runId, why } of runs) {
     printNote(`Run ${runId} is not removed as a whole: ${why}. The next call goes on with it.`);
   }
 }
@@ -324,9 +328,10 @@ export async function storeGcCommand(options: CollectOptions): Promise<ExitCode>
     const garbage = await collectGarbage(store, { before, stays: dryRun });
     const { runs, packages, cutShort, uploads, notRemoved } = garbage;
     const { pruned, unmade, lost } = runs;
-    const code = notRemoved.length === 0 ? EXIT.done : EXIT.failed;
+    const stuck = [...runs.notRemoved, ...notRemoved];
+    const code = stuck.length === 0 ? EXIT.done : EXIT.failed;
     if (json) {
-      printJson({ dryRun, packages, cutShort, uploads, pruned, unmade, lost, notRemoved });
+      printJson({ dryRun, packages, cutShort, uploads, pruned, unmade, lost, notRemoved: stuck });
       return code;
     }
     for (const packageId of packages) print(packageId);
@@ -342,6 +347,7 @@ export async function storeGcCommand(options: CollectOptions): Promise<ExitCode>
     print(`${dryRun ? "Would remove" : "Removed"} ${parts.join(", ")}.`);
     for (const runId of lost) print(`Run ${runId} has been worked in, and no index lists it: it stays.`);
     if (lost.length > 0) print("All packages stay: which one such a run is of, no index says.");
+    noteStuck(runs.notRemoved);
     for (const { packageId, why } of notRemoved) printNote(`${packageId} is not removed: ${why}`);
     return code;
   });

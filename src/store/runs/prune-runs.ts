@@ -33,8 +33,15 @@ export async function pruneRun(
   return true;
 }
 
+/** What has become of what was to be removed. */
+export interface SweptRuns {
+  readonly ended: readonly string[];
+  /** Runs whose files could not be removed, and why: the others go. */
+  readonly notRemoved: readonly { readonly runId: string; readonly why: string }[];
+}
+
 /** What lies in a project's folder and belongs to no run. */
-export interface StrayRuns {
+export interface StrayRuns extends Pick<SweptRuns, "notRemoved"> {
   /** Runs whose pruning was cut short. */
   readonly pruned: readonly string[];
   /** Runs whose making was cut short: nothing has happened in them. */
@@ -50,12 +57,15 @@ export async function collectStrayRuns(
   { before, stays }: { readonly before: Date; readonly stays: boolean },
 ): Promise<StrayRuns> {
   const runsDir = join(projectDir, "runs");
+  const remove = async (runIds: readonly string[]): Promise<SweptRuns> =>
+    stays ? { ended: runIds, notRemoved: [] } : discardEach(projectDir, runIds);
+  const swept = await remove(await leftOfPruned(projectDir, index));
   const stray = {
-    pruned: await leftOfPruned(projectDir, index),
+    pruned: swept.ended,
     unmade: [] as string[],
     lost: [] as string[],
+    notRemoved: [...swept.notRemoved],
   };
-  for (const runId of stays ? [] : stray.pruned) await discard(projectDir, runId);
   if (!isOwnFolder(runsDir)) return stray;
   await withFileLock(
     join(projectDir, "create.lock"),
@@ -65,9 +75,10 @@ export async function collectStrayRuns(
         if (listed.has(name) || pruned.has(name) || !(isRunId(name) || name.startsWith(".tmp-"))) continue;
         if (!isPristine(join(runsDir, name))) stray.lost.push(name);
         else if (lstatSync(join(runsDir, name)).mtime < before) {
-          stray.unmade.push(name);
           lock.assertHeld();
-          if (!stays) await discard(projectDir, name);
+          const { ended, notRemoved } = await remove([name]);
+          stray.unmade.push(...ended);
+          stray.notRemoved.push(...notRemoved);
         }
       }
     },
@@ -76,18 +87,22 @@ export async function collectStrayRuns(
   return stray;
 }
 
-/** What has become of prunings that were cut short. */
-export interface SweptRuns {
-  readonly ended: readonly string[];
-  /** Runs whose files could not be removed, and why: the others go. */
-  readonly notRemoved: readonly { readonly runId: string; readonly why: string }[];
-}
-
 /** Ends what earlier prunings have begun. */
 export async function sweepPruned(projectDir: string, index: RunIndex): Promise<SweptRuns> {
+  return discardEach(projectDir, await leftOfPruned(projectDir, index));
+}
+
+/** What is in the trash, and what lies where pruned runs were. */
+async function leftOfPruned(projectDir: string, index: RunIndex): Promise<readonly string[]> {
+  const { pruned } = await index.ids();
+  const there = namesIn(join(projectDir, "runs")).filter((name) => pruned.has(name));
+  return [...new Set([...namesIn(join(projectDir, "trash")), ...there])];
+}
+
+async function discardEach(projectDir: string, runIds: readonly string[]): Promise<SweptRuns> {
   const ended: string[] = [];
   const notRemoved: { runId: string; why: string }[] = [];
-  for (const runId of await leftOfPruned(projectDir, index)) {
+  for (const runId of runIds) {
     try {
       await discard(projectDir, runId);
       ended.push(runId);
@@ -96,13 +111,6 @@ export async function sweepPruned(projectDir: string, index: RunIndex): Promise<
     }
   }
   return { ended, notRemoved };
-}
-
-/** What is in the trash, and what lies where pruned runs were. */
-async function leftOfPruned(projectDir: string, index: RunIndex): Promise<readonly string[]> {
-  const { pruned } = await index.ids();
-  const there = namesIn(join(projectDir, "runs")).filter((name) => pruned.has(name));
-  return [...new Set([...namesIn(join(projectDir, "trash")), ...there])];
 }
 
 async function discard(projectDir: string, runId: string): Promise<void> {

@@ -255,8 +255,12 @@ export class RunManager {
       stray.push(await collectStrayRuns(join(this.projectsDir, projectId), this.index(projectId), which));
       if (!which.stays) await this.index(projectId).compact();
     }
-    const all = (kind: keyof StrayRuns): readonly string[] => stray.flatMap((each) => each[kind]);
-    return { pruned: all("pruned"), unmade: all("unmade"), lost: all("lost") };
+    return {
+      pruned: stray.flatMap(({ pruned }) => pruned),
+      unmade: stray.flatMap(({ unmade }) => unmade),
+      lost: stray.flatMap(({ lost }) => lost),
+      notRemoved: stray.flatMap(({ notRemoved }) => notRemoved),
+    };
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */

@@ -161,13 +161,30 @@ describe("what belongs to no run", () => {
 
   test("is removed, unless it is young or somebody has worked in it", async () => {
     const { run, unmade, young, lost, pruned } = await strays();
-    const found = { pruned: [pruned], unmade: [unmade], lost: [lost] };
+    const found = { pruned: [pruned], unmade: [unmade], lost: [lost], notRemoved: [] };
     expect(await world.store.runs.collect({ ...which, stays: true })).toEqual(found);
     expect(await readdir(join(projectDir, "runs"))).toHaveLength(4);
     expect(await world.store.runs.collect(which)).toEqual(found);
     expect((await readdir(join(projectDir, "runs"))).sort()).toEqual([run.runId, young, lost].sort());
     expect(await readdir(join(projectDir, "trash"))).toEqual([]);
-    expect(await world.store.runs.collect(which)).toEqual({ pruned: [], unmade: [], lost: [lost] });
+    expect(await world.store.runs.collect(which)).toEqual({ ...found, pruned: [], unmade: [] });
     expect(await listed()).toEqual([run.runId]);
+  });
+
+  test("is named where it cannot be removed; the rest goes", async () => {
+    const { unmade, lost, pruned } = await strays();
+    const conversation = join(projectDir, "trash", pruned, "conversation");
+    await mkdir(conversation);
+    await writeFile(join(conversation, "visit-1.jsonl"), "");
+    await withoutRights(world.dir, async () => {
+      await chmod(conversation, 0o500);
+      expect(await world.store.runs.collect(which)).toEqual({
+        pruned: [],
+        unmade: [unmade],
+        lost: [lost],
+        notRemoved: [{ runId: pruned, why: expect.stringContaining("visit-1.jsonl") as string }],
+      });
+      await chmod(conversation, 0o700);
+    });
   });
 });
