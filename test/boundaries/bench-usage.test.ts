@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectAnswer } from "../../bench/other-server.js";
+import { figuresBy, runProgram } from "../../bench/programs.js";
 import { WrongUsage, count, fileToWrite, placeFor, positionals, wordsAmong } from "../../bench/usage.js";
 import { freePort } from "../fakes/free-port.js";
 
@@ -41,6 +43,20 @@ describe("what the programs of the bench are asked for", () => {
       expect(() => fileToWrite(join(nowhere, "x.json"), "--dir")).toThrow(refusal);
     }
     expect(() => fileToWrite(dir, "--json")).toThrow(`--json: ${dir} is a directory. Name a file.`);
+  });
+
+  it("says that another of them has failed, and reads what one writes that misses a target", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "interlock-usage-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const program = (name: string, text: string): string => {
+      writeFileSync(join(dir, name), `import { writeFileSync } from "node:fs"; ${text}; process.exit(1);`);
+      return pathToFileURL(join(dir, name)).href;
+    };
+    const broken = program("broken.mjs", "");
+    const missing = program("missing.mjs", 'writeFileSync(process.argv[3], "7")');
+    await expect(runProgram(broken, [])).rejects.toThrow("broken.mjs ended by 1.");
+    await expect(figuresBy(broken, [])).rejects.toThrow("broken.mjs ended by 1.");
+    await expect(figuresBy(missing, [])).resolves.toBe(7);
   });
 
   it("refuses a server that is not there, or whose process is not", async () => {
