@@ -285,8 +285,10 @@ describe("the variables", () => {
     await writeFile(file, "sk-secret");
     const at = { TEMPORAL_ADDRESS: "a:1" };
     const [cert, key] = [{ TEMPORAL_TLS_CLIENT_CERT_PATH: file }, { TEMPORAL_TLS_CLIENT_KEY_PATH: file }];
-    expect(refusal({ ...at, ...cert })).toContain("TEMPORAL_TLS_CLIENT_KEY_PATH is not. Name both.");
-    expect(refusal({ ...at, ...key })).toContain("TEMPORAL_TLS_CLIENT_CERT_PATH is not. Name both.");
+    expect(refusal({ ...at, ...cert })).toContain(
+      "its key is missing. Name it by TEMPORAL_TLS_CLIENT_KEY_PATH,",
+    );
+    expect(refusal({ ...at, ...key })).toContain("Name it by TEMPORAL_TLS_CLIENT_CERT_PATH, or in");
     for (const broken of [{ ...cert, ...key }, { TEMPORAL_TLS_SERVER_CA_CERT_PATH: file }]) {
       const said = refusal({ ...at, ...broken });
       expect(said).toMatch(/^What TEMPORAL_TLS_SERVER_CA_CERT_PATH, .* cannot be used: .*They take PEM/);

@@ -72,9 +72,9 @@ function requireUsableTls({ tls }: ClientConfigProfile, { connectionOptions }: C
   const { tls: used } = connectionOptions;
   if (typeof used !== "object" || used === null) return;
   if ((tls?.clientCert === undefined) !== (tls?.clientKey === undefined)) {
-    const [said, missing] = tls?.clientKey === undefined ? ["CERT", "KEY"] : ["KEY", "CERT"];
+    const [what, word] = tls?.clientKey === undefined ? ["its key", "KEY"] : ["the certificate", "CERT"];
     throw new ConfigError(
-      `A client's certificate and its key go together: ${TLS}_CLIENT_${said}_PATH is set, ${TLS}_CLIENT_${missing}_PATH is not. Name both.`,
+      `A client's certificate and its key go together, and ${what} is missing. Name it by ${TLS}_CLIENT_${word}_PATH, or in ${FILE}.`,
     );
   }
   const { serverRootCACertificate: ca, clientCertPair: pair } = used;
