@@ -4,7 +4,7 @@ import { answeredBySchema } from "../../core/run/run-model.js";
 import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
-import { standsThere, understoodFile } from "../disk/own-file.js";
+import { understoodFile } from "../disk/own-file.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -66,7 +66,6 @@ export function readPlaceNow(path: string): RunPlace | undefined {
 }
 
 function understoodNow<T>(path: string, schema: z.ZodType<T>): T | undefined {
-  if (!standsThere(path)) return undefined;
   try {
     return understoodFile(path, schema);
   } catch {

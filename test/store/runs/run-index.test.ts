@@ -1,9 +1,21 @@
-import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { DamagedIndex, RunIndex } from "../../../src/store/runs/run-index.js";
 import type { RunMetadata } from "../../../src/store/runs/run-metadata.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 let dir: string;
 beforeEach(async () => {
@@ -110,6 +122,17 @@ describe("a line of the index", () => {
     await writeFile(join(dir, "runs", ID, "status.json"), "{");
     await index.setPhase(ID, "running", at(4));
     expect(await index.find(ID)).toMatchObject({ phase: "running", lastUpdatedAt: at(4).toISOString() });
+  });
+
+  test("says where a run stands whose folder cannot be looked into", async () => {
+    const index = new RunIndex(dir);
+    await index.add(run(ID));
+    await mkdir(join(dir, "runs", ID), { recursive: true });
+    await withoutRights(dir, async () => {
+      await chmod(join(dir, "runs", ID), 0);
+      expect(await index.list()).toEqual([run(ID)]);
+      await chmod(join(dir, "runs", ID), 0o700);
+    });
   });
 
   test("of a run that is not over needs no status until somebody asks how the run stands", async () => {
