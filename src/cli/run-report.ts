@@ -202,7 +202,8 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   if (report.failure !== undefined) {
     print(`  failure     ${report.failure.code}: ${report.failure.message}`);
     const isRefused = report.currentNodeId === "" && isRefusedStart(report.failure);
-    if (report.problem === undefined && !isRefused) print(`  go on with interlock retry ${report.runId}`);
+    if (report.problem === undefined && !isRefused)
+      print(`  go on with interlock retry ${shellName(report.runId)}`);
   }
   if (report.below !== undefined) {
     print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);
@@ -240,9 +241,9 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
       print(`  asked       at ${report.question.nodeId}, visit ${report.visit}, turn ${report.turn ?? 0}`);
     }
     print(`  ${wayOn(report.runId, report.question)}`);
-    if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
+    if (report.sessionFolder !== null) print(`  or end it with interlock finish ${shellName(report.runId)}`);
   }
-  if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+  if (report.paused) print(`  let it go on with interlock resume ${shellName(report.runId)}`);
 }
 
 function printAskedBelow(asks: AskedBelow): void {

@@ -6,7 +6,7 @@ import { GRAPH_RUN_WORKFLOW, type RunWorkflow } from "../contract/names.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WantedModel } from "../core/run/run-model.js";
-import { shellWord } from "../core/text.js";
+import { shellName, shellWord } from "../core/text.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
@@ -216,7 +216,7 @@ export async function followAndReport(
 export function stoppedWatching(runId: string, embedded: boolean): readonly string[] {
   if (!embedded) {
     return [
-      `Stopped watching. The run goes on where its workers are. See it again with: interlock watch ${runId}`,
+      `Stopped watching. The run goes on where its workers are. See it again with: interlock watch ${shellName(runId)}`,
     ];
   }
   return [

@@ -64,6 +64,21 @@ test("a start that was refused as unsigned is not led to a retry, which signs no
   expect(await saidOf("None.\nLet it go on with: x")).not.toContain("\nLet it go on with: x");
 });
 
+test("the commands of a report take a run's id as one word, whoever has chosen it", () => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const failure = { code: "LLM_TIMEOUT", message: "No answer." } as const;
+  const question = { nodeId: "workflow", text: "Which?" };
+  const runId = "r; touch pwned";
+  printReport({ ...REPORT, runId, phase: "waiting-user", question, paused: true, failure }, undefined);
+  const said = written.mock.calls.map(([text]) => String(text)).filter((line) => line.includes("interlock "));
+  expect(said.map((line) => /interlock (\w+) 'r; touch pwned'/.exec(line)?.[1])).toEqual([
+    "retry",
+    "answer",
+    "finish",
+    "resume",
+  ]);
+});
+
 test("a failure is the files' own when Temporal has closed the run with it, and no other", () => {
   const failure = { code: "LLM_TIMEOUT", message: "No answer." } as const;
   const closed = (changes: object) =>

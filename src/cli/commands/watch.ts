@@ -25,6 +25,7 @@ import { type WatchView, watchView } from "../watch-view.js";
 import { watchWork } from "../watch-work.js";
 import { webLinkOf } from "../web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
+import { shellName } from "../../core/text.js";
 
 export interface WatchOptions {
   readonly tail?: string;
@@ -193,7 +194,9 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
   } catch (error) {
     view.close();
     if (!signal.aborted) throw await asSentence(error, place.run);
-    printNote(`Stopped watching. The run is as it was. See it again with: interlock watch ${source.run}`);
+    printNote(
+      `Stopped watching. The run is as it was. See it again with: interlock watch ${shellName(source.run)}`,
+    );
     throw new CommandError(`Run ${source.run} is not over.`, { cause: error });
   }
   view.close();
