@@ -12,8 +12,12 @@ export function secretsOf(
 ): readonly string[] {
   const given = "url" in server ? givenByHttp(server, variable) : givenToProgram(server, variable);
   // Blanks around a token are not sent.
-  return [...new Set(given.map((value) => value.trim()))].filter(isSecretInTexts);
+  const secrets = new Set(given.map((value) => value.trim()));
+  return [...secrets].filter((value) => isSecretInTexts(value) && !NAMES_FILE.test(value));
 }
+
+/** A file that holds a secret is none: its folder is named wherever the server speaks of what lies there. */
+const NAMES_FILE = /^(?:@project|\.{0,2}|~|[A-Za-z]:)(?:[\\/][\w .@-]+)+\.\w{1,8}$/;
 
 type Variable = (name: string) => string | undefined;
 
@@ -28,15 +32,28 @@ function givenToProgram({ env, envVariables, args }: StdioServer, variable: Vari
     ...variables.flatMap(([name = "", value = ""]) => (isSecretName(name) ? [value] : secretsWithin(value))),
     ...args.flatMap((arg, index) => [
       ...secretsWithin(arg),
-      ...(/^--?[\w-]+$/.test(arg) && isSecretName(arg) ? args.slice(index + 1, index + 2) : []),
+      ...(/^--?[\w-]+$/.test(arg) && isSecretName(arg)
+        ? args.slice(index + 1, index + 2).filter(isValue)
+        : []),
     ]),
   ];
 }
 
-/** What of a text is secret: `--token=…`, `Authorization: Bearer …`, the password and the parameters of an address. */
+const isValue = (arg: string): boolean => !arg.startsWith("-");
+
+/** What of a text is secret, also behind another name: `--header=Authorization: Bearer …`, `DATABASE_URL=postgres://…`. */
 function secretsWithin(text: string): readonly string[] {
+  const behind = /^[\w-]{1,100}=(.+)$/s.exec(text)?.[1];
+  return [text, ...(behind === undefined ? [] : [behind])].flatMap(secretsSaid);
+}
+
+/** `--token=…`, `Authorization: Bearer …`, `Server=…;Password=…`, the password and the parameters of an address. */
+function secretsSaid(text: string): readonly string[] {
   const named = /^-{0,2}([\w-]{1,100})(?:=|:\s*)(?:(?:Bearer|Basic|Token)\s+)?(\S+)$/i.exec(text);
-  const said = named !== null && isSecretName(named[1] ?? "") ? [named[2] ?? ""] : [];
+  const passwords = [...text.matchAll(/(?:^|[;\s])(?:password|pwd)\s?=\s?([^;\s]+)/gi)].map(
+    ([, value = ""]) => value,
+  );
+  const said = [...(named !== null && isSecretName(named[1] ?? "") ? [named[2] ?? ""] : []), ...passwords];
   if (!URL.canParse(text)) return said;
   const { password, searchParams } = new URL(text);
   const parameters = [...searchParams].filter(([name]) => isSecretName(name)).map(([, value]) => value);
@@ -52,8 +69,11 @@ function decoded(text: string): string {
 }
 
 function isSecretName(name: string): boolean {
-  return namesSecret(name) || /(?:^|[_-])(?:key|pat|auth)$/i.test(name);
+  return (namesSecret(name) || /(?:^|[_-])(?:key|pat|auth)$/i.test(name)) && !NAMES_NONE.test(name);
 }
+
+/** `--no-auth` is followed by something else, `TOKEN_FILE` by a path, and a tokenizer counts. */
+const NAMES_NONE = /^--?(?:no|without|skip|disable)-|[_-](?:file|path|dir)$|tokenizer/i;
 
 /** A text longer than this is looked through for a secret as it is, and not for its encodings. */
 const LONGEST_LOOKED_THROUGH = 16 * 1024;

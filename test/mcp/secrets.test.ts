@@ -29,6 +29,13 @@ describe("a secret that an MCP server is given is not read again in what it says
       { command: "x", env: { DATABASE_URL: `postgres://tea:${SECRET}@db/tea` } },
     ],
     ["in a variable of the worker", { command: "x", envVariables: ["PG_URL"] }],
+    ["in an address behind an option", { command: "x", args: [`--dsn=postgres://tea:${SECRET}@db/tea`] }],
+    ["in a variable that a container is given", { command: "x", args: ["run", `--env=API_KEY=${SECRET}`] }],
+    ["in a header behind an option", { command: "x", args: [`--header=Authorization: Bearer ${SECRET}`] }],
+    [
+      "in the words of a connection",
+      { command: "x", env: { MSSQL: `Server=db;User Id=sa;Password=${SECRET};Encrypt=true` } },
+    ],
   ])("%s", (_, server) => {
     const variables = { PG_URL: `postgres://tea:${SECRET}@db/tea` };
     expect(shown(server, `bad key ${SECRET} of tea`, variables)).toBe("bad key <secret> of tea");
@@ -47,5 +54,15 @@ describe("a secret that an MCP server is given is not read again in what it says
     expect(shown(server, "mcp-server-tea in darjeeling on 8080, http://%")).toContain(
       "in darjeeling on 8080",
     );
+  });
+
+  test.each([
+    ["the project of a program that wants no token", ["--no-auth", "darjeeling-blend"], "darjeeling-blend"],
+    ["an option behind one that stands alone", ["--use-token", "--verbose-output"], "--verbose-output"],
+    ["the place of a key", ["--credentials", "@project/keys/tea.json"], "@project/keys/oolong.ts"],
+    ["a path of one", ["--token-file", "/srv/tea/pot"], "/srv/tea/pot"],
+    ["a way to count", ["--tokenizer=cl100k_base"], "cl100k_base"],
+  ])("%s is none", (_, args, said) => {
+    expect(shown({ command: "x", args }, said)).toBe(said);
   });
 });
