@@ -49,7 +49,7 @@ const ANSWER_MISREAD = /tokens remaining (?:after|in)\b/;
 
 /** What they say of the length that an answer may have: the request is as long as it may be. */
 const ANSWER_TOO_LONG =
-  /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens|^(?!.*\b(?:context|prompt|input|messages?|conversation|total|sum)\b).*(?:max(?:imum)?[ _](?:completion_|output_|new_)?tokens|(?:output|completion) tokens)\b.{0,40}(?:\bexceeds?\b|\breduce the length\b)/;
+  /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens|^(?!.*(?:context|prompt|input|conversation|sequence|\+|\b(?:messages?|total|sum|plus|(?:your|the) request)\b)).*(?:max(?:imum)?[ _]?(?:completion_?|output_?|new_?)?tokens|(?:output|completion) tokens)\b.{0,40}(?:\bexceeds?\b|\breduce the length of (?:the )?(?:max|output|completion))/;
 
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [

@@ -336,6 +336,13 @@ describe("a refusal because the request is longer than the context is known, wit
       "<html><head><title>413 Request Entity Too Large</title></head></html>",
       undefined,
     ],
+    ...[
+      "The sequence has 9000 tokens; maximum tokens is 8192. Please reduce the length of the sequence.",
+      "Requested 9000 tokens (8000 in your request, 1000 max_tokens), which exceeds the model limit of 8192.",
+      "8000 tokens + 1000 max_new_tokens exceeds the model limit of 8192",
+      "`inputs` tokens and max_tokens exceed 8192: it exceeds the model limit of 8192",
+    ].map((words): [string, number, unknown, number | undefined] => [words, 400, said(words), 8_192]),
+    ["a code alone", 400, said("max_tokens 9000 exceeds what is left", "context_length_exceeded"), undefined],
   ])("%s", (_, status, body, contextTokens) => {
     expect(refusal(status, body)).toMatchObject({
       code: "LLM_CONTEXT_EXCEEDED",
@@ -415,6 +422,7 @@ describe("other refusals are no such thing", () => {
       "Invalid request: max_tokens 200000 exceeds maximum of 131072",
       "The value of max_tokens (8192) exceeds the limit of 4096",
       "The requested number of output tokens 9000 exceeds the limit of 4096",
+      "maxOutputTokens exceeds the model limit of 8192",
     ].map((words): [string, number, unknown, string] => [words, 400, said(words), "LLM_HTTP_ERROR"]),
     [
       "a name that is too long",
