@@ -15,8 +15,9 @@ export function readRetryAfter(
   longestMs = LONGEST_WAIT_MS,
 ): number | undefined {
   const said = body.slice(0, MAX_LOOKED_AT);
+  const reset = longestMs === LONGEST_LIMIT_MS ? headerOfReset(headers) : "";
   const wait =
-    inHeaders(headers, now) ?? inBody(said) ?? untilDate(said, headers, now) ?? untilTomorrow(headers, said);
+    inHeaders(headers, now) ?? inBody(said) ?? untilDate(reset + said, now) ?? untilTomorrow(headers, said);
   return wait === undefined ? undefined : Math.min(wait, longestMs);
 }
 
@@ -66,10 +67,14 @@ const RESET_SAID = new RegExp(
   "i",
 );
 
-/** OpenRouter has it in a header, or in its error. */
-function untilDate(text: string, headers: WireAnswer["headers"], now: Date): number | undefined {
-  const header = JSON.stringify({ "x-ratelimit-reset": headers.get("x-ratelimit-reset") });
-  const body = header + text.replace(/\\+"/g, '"');
+/** As a field: OpenRouter has it in a header, or in its error. Many say it with each answer, also where the limit is not reached. */
+function headerOfReset(headers: WireAnswer["headers"]): string {
+  if (Number(headers.get("x-ratelimit-remaining")) > 0) return "";
+  return JSON.stringify({ "x-ratelimit-reset": headers.get("x-ratelimit-reset") });
+}
+
+function untilDate(text: string, now: Date): number | undefined {
+  const body = text.replace(/\\+"/g, '"');
   const [, epoch = "", day = "", time = "", zone = ""] =
     RESET_FIELD.exec(body) ?? RESET_SAID.exec(body) ?? [];
   if (epoch + day === "") return undefined;

@@ -564,6 +564,14 @@ describe("a wait that is asked for in the error", () => {
     expect(answered(429, "slow", { "x-ratelimit-reset": "34" }).retryAfterMs).toBeUndefined();
   });
 
+  test("which says nothing of a server's fault, nor of a limit that is not reached", () => {
+    const headers = { "x-ratelimit-reset": "1772600801", "x-ratelimit-remaining": "59" };
+    expect(answered(503, "down", headers).retryAfterMs).toBeUndefined();
+    expect(answered(503, "down", { ...headers, "x-ratelimit-remaining": "0" }).retryAfterMs).toBeUndefined();
+    expect(answered(429, "slow", headers).retryAfterMs).toBeUndefined();
+    expect(answered(429, "slow", { ...headers, "x-ratelimit-remaining": "0" }).retryAfterMs).toBe(34_000);
+  });
+
   test("but of a server's fault for ten minutes at most", () => {
     expect(answered(503, "Please wait 43200 seconds before retrying.").retryAfterMs).toBe(600_000);
   });
