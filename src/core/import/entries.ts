@@ -60,7 +60,7 @@ function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
 function isTemplate(tree: SourceTree, path: string): boolean {
   // `tasks/workflow.md` is the engine that carries out the older form.
   if (/(?:^|\/)tasks\/[^/]*$/.test(path) || /(?:^|\/)node_modules\//.test(path)) return true;
-  const above = /^(.*?)(?:^|\/)(?:templates?|data|references?|examples?|docs|resources)\//i.exec(path)?.[1];
+  const above = /^(.*)(?:^|\/)(?:templates?|data|references?|examples?|docs|resources)\//i.exec(path)?.[1];
   if (above === undefined) return false;
   const isSkill = nameOf(path) === "SKILL.md" && textsOf(readSource(tree.text(path)).frontmatter).has("name");
   return !isSkill || beginsAbove(tree, above);

@@ -217,6 +217,7 @@ describe("the entries of a tree", () => {
       "i/references/a.md": page({ nextStepFile: "./b.md" }, "A"),
       "i/examples/one/SKILL.md": page({ name: "part" }, "A part of i."),
       "examples/tea/SKILL.md": page({ name: "tea" }, "Make tea."),
+      "examples/tea/templates/pot/SKILL.md": page({ name: "pot" }, "A part of tea."),
       "j/templates/SKILL.md": page({ name: "templates" }, "Find a template."),
       "j/agent-notes/SKILL.md": page({ name: "notes" }, "Design a persona, not a menu."),
       "agent-kit/skills/k/SKILL.md": page({ name: "k" }, "This matters if the agent needs a persona."),
