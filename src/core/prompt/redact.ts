@@ -51,7 +51,7 @@ const NAMED_SECRET = new RegExp(
   [
     String.raw`(\bBearer\s{1,5}|\bauthorization\\?["']?\s{0,5}[:=]\s{0,5}\\?["']?(?:Bearer|Basic)?\s{0,5})[\w.~+/-]{8,}=*`,
     String.raw`(\b[a-z][a-z0-9+.-]{0,20}://)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)`,
-    String.raw`((?:api[_-]?key|secret|token(?!s)|(?<!${BEFORE_COUNT}|\d |\bmany )tokens|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})`,
+    String.raw`((?:api[_-]?key|secret|token(?!s)|(?<!${BEFORE_COUNT}|\d{3} |\bmany )tokens|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})`,
   ].join("|"),
   "gi",
 );

@@ -107,6 +107,7 @@ describe("redactSecrets", () => {
     ["DB_PASSWORD: hunter22", "DB_PASSWORD: <secret>"],
     ["tokens: abcd1234, access_tokens=abcd1234", "tokens: <secret>, access_tokens=<secret>"],
     ["admin_tokens: hunter2secret", "admin_tokens: <secret>"],
+    ["it has 2 tokens: hunter2secret", "it has 2 tokens: <secret>"],
     ["max access tokens: hunter2secret", "max access tokens: <secret>"],
     ["cached_api_tokens=hunter2secret", "cached_api_tokens=<secret>"],
     ['{"password":"two words"}', '{"password":<secret>}'],
