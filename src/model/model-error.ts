@@ -19,7 +19,7 @@ import {
   statusNamed,
   wordsOfPage,
 } from "./provider-error.js";
-import { LONGEST_LIMIT_MS, readRetryAfter } from "./retry-after.js";
+import { readRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./send.js";
 
 /**
@@ -200,14 +200,13 @@ export function refusedByProvider(
   }
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
-  const longestMs = status === 429 ? LONGEST_LIMIT_MS : undefined;
   const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && isBusy(said));
   const retryable = passes && !isFinal(said, finalErrors);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said, body),
     message,
     retryable,
-    retryAfterMs: retryable ? readRetryAfter(headers, now, body, longestMs) : undefined,
+    retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
 }
 

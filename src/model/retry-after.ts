@@ -2,23 +2,26 @@ import type { WireAnswer } from "./send.js";
 
 const LONGEST_WAIT_MS = 10 * 60_000;
 /** Of a limit, which may be one of a day. */
-export const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
+const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
 /** What some send in place of the seconds to wait: when the wait is over, in seconds since 1970. */
 const EPOCH_MS = 1_000_000_000_000;
 const MAX_LOOKED_AT = 4_000;
 
-/** How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. */
+/**
+ * How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. `isLimit`: it has been asked too
+ * often, and not failed.
+ */
 export function readRetryAfter(
   headers: WireAnswer["headers"],
   now: Date,
   body = "",
-  longestMs = LONGEST_WAIT_MS,
+  isLimit = false,
 ): number | undefined {
   const said = body.slice(0, MAX_LOOKED_AT);
-  const reset = longestMs === LONGEST_LIMIT_MS ? headerOfReset(headers) : "";
+  const reset = isLimit ? headerOfReset(headers) : "";
   const wait =
     inHeaders(headers, now) ?? inBody(said) ?? untilDate(reset + said, now) ?? untilTomorrow(headers, said);
-  return wait === undefined ? undefined : Math.min(wait, longestMs);
+  return wait === undefined ? undefined : Math.min(wait, isLimit ? LONGEST_LIMIT_MS : LONGEST_WAIT_MS);
 }
 
 /** Of a limit of a day, where a header says when it is over, as Cerebras has it. */
