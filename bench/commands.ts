@@ -1,16 +1,17 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { bytesBeyondTemporal } from "./installed-size.js";
+import { residentBytes } from "./resident-memory.js";
 import { environment } from "./stage.js";
 import { type Spread, spreadOf } from "./statistics.js";
+import { withTemporaryFolder } from "./temporary-folder.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const MAIN = join(ROOT, "dist/cli/main.js");
@@ -41,7 +42,7 @@ export async function measureStart(
   { address, tries }: { readonly address: string; readonly tries: number },
   note: (line: string) => void,
 ): Promise<StartFigures> {
-  return withFolder(async (dir) => {
+  return withTemporaryFolder(async (dir) => {
     const model = await firstRequests();
     try {
       note("commands from a cold start");
@@ -75,28 +76,17 @@ export async function measureStart(
 export async function measureSize(address: string, note: (line: string) => void): Promise<SizeFigures> {
   note("what is installed, and an idle worker");
   const installedBytes = await bytesBeyondTemporal(ROOT);
-  return withFolder(async (dir) => {
+  return withTemporaryFolder(async (dir) => {
     const worker = start(["worker"], { ...inStore(dir, "idle", ""), TEMPORAL_ADDRESS: address });
     try {
       await said(worker, POLLS);
       await pause(IDLE_MS);
-      const status = await readFile(`/proc/${worker.pid}/status`, "utf8").catch(() => "");
-      const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
-      if (kilobytes === undefined) return { installedBytes };
-      return { installedBytes, idleWorkerMb: (Number(kilobytes) * 1_024) / 1e6 };
+      const bytes = residentBytes(worker.pid);
+      return bytes === undefined ? { installedBytes } : { installedBytes, idleWorkerMb: bytes / 1e6 };
     } finally {
       await ended(worker);
     }
   });
-}
-
-async function withFolder<T>(action: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
-  try {
-    return await action(dir);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
 }
 
 function inStore(dir: string, store: string, baseUrl: string): Record<string, string> {

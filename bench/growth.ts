@@ -1,10 +1,11 @@
-import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { workflowIdOf } from "../src/core/run/run-id.js";
 import { type Line, drawLines } from "./draw-lines.js";
+import { residentBytes } from "./resident-memory.js";
 import { type Stage, openStage } from "./stage.js";
 import { commandLine, count, fileToWrite } from "./usage.js";
 
@@ -105,7 +106,7 @@ async function follow(stage: Stage, samples: Sample[], isInterrupted: () => bool
       diskBytes: await bytesIn(runDir),
       documentBytes: (await stat(join(runDir, "state", "workflow.md"))).size,
       historyBytes: [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0),
-      memoryBytes: await memoryOf(stage.pids.interlock),
+      memoryBytes: residentBytes(stage.pids.interlock) ?? Number.NaN,
       syncs: await stage.syncs(),
     });
     process.stderr.write(`${JSON.stringify(samples.at(-1))}\n`);
@@ -150,12 +151,6 @@ async function bytesIn(dir: string): Promise<number> {
     bytes += found?.size ?? 0;
   }
   return bytes;
-}
-
-/** What of it is in memory. Linux only. */
-async function memoryOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024;
 }
 
 async function writeCircle(dir: string, count: number): Promise<void> {

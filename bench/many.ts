@@ -17,7 +17,7 @@ import { cpuMilliseconds } from "./cpu-time.js";
 import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
-import { TURNS_PER_NODE, ownServer } from "./stage.js";
+import { TURNS_PER_NODE, environment, ownServer } from "./stage.js";
 import { expectAnswer } from "./other-server.js";
 import { WrongUsage, commandLine, count, fileToWrite, lookedUp, otherServer, placeFor } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
@@ -198,11 +198,7 @@ function note(line: string): void {
 }
 
 const dir = await mkdtemp(join(directory, "interlock-many-"));
-const names = ["PATH", "HOME", "INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
-const environment = Object.fromEntries(
-  names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
-);
-const config = loadConfig({ ...environment, INTERLOCK_STORE: join(dir, "store") });
+const config = loadConfig({ ...environment(), INTERLOCK_STORE: join(dir, "store") });
 const store = await openStore(config.storeDir);
 const releasing: (() => Promise<unknown>)[] = [];
 const server = measured ?? (await ownServer(config, store.dir, releasing));
@@ -227,7 +223,7 @@ async function killHalfway(start: () => Promise<Watched>): Promise<void> {
 async function measure(packageId: string): Promise<void> {
   const { node, cores, load, syncMs } = describeEnvironment(dir);
   const variables = {
-    ...environment,
+    ...environment(),
     INTERLOCK_STORE: store.dir,
     INTERLOCK_PROJECT_ROOTS: dir,
     INTERLOCK_MODEL: "scripted",

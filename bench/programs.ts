@@ -1,25 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { withTemporaryFolder } from "./temporary-folder.js";
 
 /**
  * Runs another program of the bench to its end, and gives what it writes with `--json`: also where it says by its exit code that a target
  * is missed. What it says goes to standard error.
  */
 export async function figuresBy(module: string, args: readonly string[]): Promise<unknown> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
-  try {
+  return withTemporaryFolder(async (dir): Promise<unknown> => {
     const json = join(dir, "figures.json");
     const end = await run(module, [...args, "--json", json], 2);
     if (!existsSync(json)) throw new Error(`${module} ended by ${end}.`);
     return JSON.parse(await readFile(json, "utf8"));
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  });
 }
 
 /** Runs another program of the bench to its end, as if it had been called itself. Rejects where it fails. */

@@ -52,31 +52,6 @@ async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOpt
 }
 
 /**
- * What a promise gives, unless the signal comes first: then it rejects with the reason at once, and what the promise still
- * gives is handed to `drop`.
- */
-export async function unlessAborted<T>(
-  signal: AbortSignal,
-  promise: Promise<T>,
-  drop: (late: T) => Promise<unknown>,
-): Promise<T> {
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } catch (error) {
-    if (signal.aborted) promise.then(drop).catch(() => undefined);
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-/**
  * A signal that fires at Ctrl-C or SIGTERM, when the terminal is closed, and when nobody reads the output any more. A second
  * Ctrl-C ends the process the usual way.
  */

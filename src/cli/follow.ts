@@ -1,3 +1,4 @@
+import { unlessAborted } from "../client/abortable.js";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Once, onceFor } from "../client/away.js";
@@ -9,7 +10,6 @@ import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
 import { answeredBy } from "./answer-text.js";
 import { stateOf } from "./asked-state.js";
-import { unlessAborted } from "./environment.js";
 import { printNote } from "./output.js";
 import { type AskedBelow, askedBelow } from "./run-report.js";
 import type { Standing } from "./waiting-words.js";

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../client/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../client/client.js";
 import type { Config } from "../config.js";
@@ -9,7 +10,7 @@ import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
 import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../worker.js";
-import { isNobodyThere, noStoreWords, unlessAborted } from "./environment.js";
+import { isNobodyThere, noStoreWords } from "./environment.js";
 import { UsageError, CommandError, NoTemporal, printNote } from "./output.js";
 import { timeOf } from "./run-rows.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "./waiting-words.js";

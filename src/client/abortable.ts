@@ -24,3 +24,28 @@ export async function abortable<T>(temporal: Client, signal: AbortSignal, ask: (
     signal.removeEventListener("abort", abort);
   }
 }
+
+/**
+ * What a promise gives, unless the signal comes first: then it rejects with the reason at once, and what the promise still
+ * gives is handed to `drop`.
+ */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  promise: Promise<T>,
+  drop: (late: T) => Promise<unknown> = () => Promise.resolve(),
+): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } catch (error) {
+    if (signal.aborted) promise.then(drop).catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

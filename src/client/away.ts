@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isGrpcServiceError } from "@temporalio/client";
 import type { StoreReader } from "../contract/reads.js";
+import { unlessAborted } from "./abortable.js";
 import { DEADLINE_EXCEEDED, UNAVAILABLE } from "./grpc-status.js";
 
 /** Nobody answers, or not in time: gRPC's words for it. */
@@ -43,22 +44,10 @@ export function patientReader(reader: StoreReader, signal: AbortSignal): StoreRe
   if (reader.isAtHand) return reader;
   return {
     ...reader,
-    ask: (name, question) => {
-      const asked = onceBack(signal, () => reader.ask(name, question));
-      return unlessStopped(signal, asked);
-    },
+    ask: (name, question) =>
+      unlessAborted(
+        signal,
+        onceBack(signal, () => reader.ask(name, question)),
+      ),
   };
-}
-
-async function unlessStopped<T>(signal: AbortSignal, asked: Promise<T>): Promise<T> {
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([asked, stopped]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../client/abortable.js";
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +12,6 @@ import { acquireEmbeddedServer } from "../../embedded/server.js";
 import { removeTree } from "../../store/packages/package-tree.js";
 import { type Store, openStore } from "../../store/store.js";
 import { type WorkerOptions, startWorker } from "../../worker.js";
-import { unlessAborted } from "../environment.js";
 import { printNote } from "../output.js";
 import { localReader } from "../readers.js";
 import { IN_PASSING, installRuntime } from "../worker-runtime.js";
