@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { keepCompiledCode } from "./compile-cache.js";
 import { EXIT, brokenOutput, endIfHungUp, printError, watchOutput } from "./output.js";
 
 const EXIT_GRACE_MS = 500;
@@ -6,6 +7,7 @@ const EXIT_GRACE_MS = 500;
 const ENOUGH_FILES = 1024;
 
 watchOutput();
+keepCompiledCode(process.env); // oxlint-disable-line node/no-process-env -- before anything else is loaded
 const exitCode = await run();
 process.exitCode = brokenOutput() ?? exitCode;
 endIfHungUp();
