@@ -15,6 +15,15 @@ const THREE_STEPS = [
   { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
 ];
 
+/** A process in which Temporal's worker cannot be loaded. */
+const WITHOUT_WORKER = `const Module = require("node:module");
+const load = Module._load;
+Module._load = function (name, ...others) {
+  if (name === "@temporalio/worker") throw new Error("none is installed");
+  return load.call(this, name, ...others);
+};
+`;
+
 describe("interlock demo", () => {
   let outcome: Outcome;
   let shell: Shell;
@@ -251,6 +260,32 @@ describe("interlock run", () => {
       expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
       const elsewhere = shell.with({ TEMPORAL_ADDRESS: address, INTERLOCK_STORE: join(dir, "another") });
       expect(await elsewhere.run(["runs", "--limit", "1"])).toMatchObject({ code: 0 });
+      dev.kill("SIGINT");
+      await ended;
+    },
+  );
+
+  test(
+    "beside dev a run begins with the worker that is there, and ends there when the command can have none",
+    { tags: "slow" },
+    async () => {
+      const shell = await newShell();
+      const { environment, dir } = shell;
+      await writeTree(join(dir, "package"), twoNodePackage());
+      await writeFile(join(dir, "without-worker.cjs"), WITHOUT_WORKER);
+      const dev = spawn(process.execPath, [MAIN, "dev", "--quiet"], { env: environment, cwd: dir });
+      const ended = once(dev, "exit");
+      let said = "";
+      dev.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+      await eventually(() => said.includes("Stop with Ctrl-C."));
+      const hampered = shell.with({ NODE_OPTIONS: `--require ${join(dir, "without-worker.cjs")}` });
+      const outcome = await hampered.run(["run", "package", "--project", "project", "--rehearse"]);
+      expect(outcome).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(
+          "This command has no worker of its own (none is installed). The run is with the one that was there.",
+        ) as string,
+      });
       dev.kill("SIGINT");
       await ended;
     },

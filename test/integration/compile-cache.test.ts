@@ -15,7 +15,11 @@ async function home(): Promise<{ readonly dir: string; readonly cache: string; r
 }
 
 async function help(shell: Shell): Promise<void> {
-  expect(await shell.run(["--help"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: interlock/u), stderr: "" });
+  expect(await shell.run(["--help"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Usage: interlock/u),
+    stderr: "",
+  });
 }
 
 async function entries(directory: string): Promise<readonly string[]> {

@@ -18,7 +18,7 @@ import {
   reportDetached,
   startRun,
 } from "../start-run.js";
-import { openTemporalSession } from "../temporal-session.js";
+import { type TemporalSession, openTemporalSession } from "../temporal-session.js";
 
 interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;
@@ -95,17 +95,20 @@ async function runPrepared(
       await reportDetached(session, run, { json });
       return EXIT.done;
     }
-    if (config.temporal === undefined) {
+    const bringsWorker = config.temporal === undefined;
+    const isPolled = await session.hasWorker();
+    if (bringsWorker) {
       printNote(
         "No Temporal is configured: using this store's own server, with a worker for the time of this command.",
       );
-      await session.startWorker();
-    } else if (!(await session.hasWorker())) {
+      if (!isPolled) await session.startWorker();
+    } else if (!isPolled) {
       printNote(noWorkerHint(session, session.client.taskQueue));
     }
     if (signal.aborted) throw new CommandError("Stopped before the run was started.");
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
+    if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
     const choice = { json, waitForAnswers: options.waitForAnswers };
     return await followAndReport(
       session,
@@ -117,5 +120,16 @@ async function runPrepared(
     );
   } finally {
     await session.close();
+  }
+}
+
+/** Another worker has the run already; this one has the models of this shell, and stays when the other ends. The run does not need it. */
+async function bringAnotherWorker(session: TemporalSession, signal: AbortSignal): Promise<void> {
+  try {
+    await session.startWorker();
+  } catch (error) {
+    if (signal.aborted) return; // following says what is left
+    const reason = error instanceof Error ? error.message : String(error);
+    printNote(`This command has no worker of its own (${reason}). The run is with the one that was there.`);
   }
 }
