@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
 
 /**
@@ -48,4 +49,12 @@ export async function unlessAborted<T>(
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Waits a moment. Rejects with the signal's reason: by itself a timer says only that it was stopped. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw error;
+  });
 }

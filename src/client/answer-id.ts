@@ -12,7 +12,8 @@ export function updateIdOf(
   answerId: string | undefined,
   { text, question }: { readonly text: string; readonly question?: string | undefined },
 ): string | undefined {
-  if (answerId === undefined || question === undefined || text.length <= ANSWER_PREVIEW_CHARS)
+  const isText = typeof (text as unknown) === "string"; // what is none is for the run to refuse
+  if (answerId === undefined || question === undefined || !isText || text.length <= ANSWER_PREVIEW_CHARS)
     return answerId;
   const whole = `${answerId}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   return whole.length > MAX_ID_CHARS ? answerId : whole;

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { isGrpcServiceError } from "@temporalio/client";
 import type { StoreReader } from "../contract/reads.js";
-import { unlessAborted } from "./abortable.js";
+import { pause, unlessAborted } from "./abortable.js";
 import { DEADLINE_EXCEEDED, UNAVAILABLE } from "./grpc-status.js";
 
 /** Nobody answers, or not in time: gRPC's words for it. */
@@ -24,7 +23,7 @@ export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): P
       signal.throwIfAborted();
       if (!isAway(error)) throw error;
     }
-    await sleep(PAUSE_MS, undefined, { signal });
+    await pause(PAUSE_MS, signal);
   }
 }
 

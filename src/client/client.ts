@@ -6,12 +6,10 @@ import { runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
-import type { EngineLimits } from "../core/run/limits.js";
-import type { WantedModel } from "../core/run/run-model.js";
-import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
+import { CHANGES, FORK_FIELDS, type ForkRun, type RetryChanges } from "./asked-changes.js";
 import { parseListing, requireRunName } from "./asked-for.js";
 import { begunWith, refuseInPlain } from "./begun-with.js";
 import { connect } from "./connect.js";
@@ -42,6 +40,7 @@ import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
+export type { ForkRun } from "./asked-changes.js";
 export type { RunQuestion } from "./next-question.js";
 export type { OpenQuestion, QuestionEvent } from "./questions.js";
 export type { RunRequest } from "./run-start.js";
@@ -75,23 +74,6 @@ type Startable<Input> = Omit<Input, SetByClient> & {
 export type StartRun = Startable<GraphRunInput>;
 /** What starts a bundle run. */
 export type StartBundleRun = Startable<BundleRunInput>;
-
-export interface ForkRun {
-  /** The new run begins at this node, as the old one entered it last. */
-  readonly fromNode?: string;
-  /** The new run begins as the old one was after this visit; 0 is the beginning. */
-  readonly visit?: number;
-  /** Variables to set. */
-  readonly set?: JsonObject;
-  /** Begin also where files of that moment cannot be restored in the other project. */
-  readonly allowMissing?: boolean;
-  /** Other models than the old run's. */
-  readonly model?: WantedModel;
-  /** Another project; absent means the old run's. */
-  readonly projectRoot?: string;
-  /** A UUID; made when absent. */
-  readonly runId?: string;
-}
 
 /** What questions are narrowed to. */
 export type QuestionFilter = Omit<RunFilter, "phases">;
@@ -173,11 +155,9 @@ export class InterlockClient {
    * signed and nobody who can sign has started it, and for who lacks the keys that it is sealed with. `source` is what it was begun
    * with, where its store has said it.
    */
-  async retry(
-    run: string | RunHandle,
-    changes: { readonly limits?: Partial<EngineLimits>; readonly model?: WantedModel } = {},
-    source?: RunRequest,
-  ): Promise<RunHandle> {
+  async retry(run: string | RunHandle, changes: RetryChanges = {}, source?: RunRequest): Promise<RunHandle> {
+    const { limits: newLimits = {}, model } = knownFieldsIn("what a retry changes", changes, CHANGES);
+    fieldsIn("the limits of a retry", newLimits);
     const handle = run instanceof RunHandle ? run : this.handle(run);
     const { runId } = handle;
     const status = await handle.executionStatus();
@@ -189,11 +169,11 @@ export class InterlockClient {
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     const { request, isInStore } = await begunWith(handle, ofItsStore.sign, source);
     refuseInPlain(request, this.sealKeys);
-    const limits = { ...request.input.limits, ...changes.limits };
+    const limits = { ...request.input.limits, ...newLimits };
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
     const isMade = isInStore || isNamed || (await handle.wasOpened());
-    const changed = { limits, ...defined({ model: changes.model }) };
+    const changed = { limits, ...defined({ model }) };
     const again = isMade ? resuming(request, changed) : begunAnew(request, changed);
     return ofItsStore.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
@@ -254,7 +234,7 @@ export class InterlockClient {
       allowMissing,
       projectRoot = same.projectRoot,
       model,
-    } = fieldsIn("where a fork begins", options);
+    } = knownFieldsIn("where a fork begins", options, FORK_FIELDS);
     const fork: Fork = {
       runId: request.input.runId,
       ...defined({ fromNode, visit, set }),

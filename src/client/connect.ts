@@ -25,6 +25,7 @@ type OnReach = (isReached: boolean) => void;
 const REFUSED_MS = 2_000;
 const AGAIN_MS = 200;
 const RECONNECT_MS = 5_000;
+const CLOSED = "The connection has been closed.";
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
 
@@ -32,8 +33,9 @@ const AWAY_MS = 3_000;
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
  * `connectTimeout` (10 s) where it says nothing. Where the options name that time, it is given to an address that refuses, too.
  *
- * The connection may be closed while requests are tried again: they end as cancelled then. By itself the client would send them on
- * the closed channel, and that throws in a timer, where nobody can catch it.
+ * The connection may be closed while requests are under way or are tried again: they end as cancelled then. By itself the client would wait
+ * for an answer that may take twenty seconds, and send what is tried again on the closed channel, which throws in a timer, where nobody can
+ * catch it.
  */
 export async function connect(
   options: ConnectionOptions,
@@ -46,8 +48,9 @@ export async function connect(
   const retryOnceOpen = (...[call, next]: Parameters<Interceptor>): Call =>
     state === "connecting" ? next(call) : retry(call, next);
   const reach = reachOf((isReached) => state === "open" && onReach(isReached));
+  const asked = new Set<Call>();
   const guard = (...[call, next]: Parameters<Interceptor>): Call =>
-    state === "closed" ? cancelledCall() : reach(next(call));
+    state === "closed" ? cancelledCall() : reach(next(call), asked);
   const connection = Connection.lazy({
     // What retries asks no more of a call.
     interceptors: [retryOnceOpen as Interceptor, guard as Interceptor],
@@ -58,6 +61,7 @@ export async function connect(
   const close = connection.close.bind(connection);
   connection.close = () => {
     state = "closed";
+    for (const call of asked) call.cancelWithStatus(CANCELLED, CLOSED);
     return close();
   };
   try {
@@ -93,8 +97,8 @@ function unanswered(cause: unknown, code: unknown, silentMs: number): Error {
   return new Error(reason, { cause });
 }
 
-/** Sees how each request ends, those that are tried again too. */
-function reachOf(onReach: OnReach): (call: Call) => Call {
+/** Sees how each request ends, those that are tried again too; `asked` has those that have not ended. */
+function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>) => Call {
   let failsSince: number | undefined;
   let isTold = false;
   const ended = (code: number): void => {
@@ -105,13 +109,15 @@ function reachOf(onReach: OnReach): (call: Call) => Call {
     isTold = isAway;
     onReach(!isAway);
   };
-  return (call) => {
+  return (call, asked) => {
+    asked.add(call);
     const start = call.start.bind(call);
     call.start = (metadata, listener) =>
       start(metadata, {
         onReceiveMetadata: (received) => listener?.onReceiveMetadata?.(received),
         onReceiveMessage: (message: unknown) => listener?.onReceiveMessage?.(message),
         onReceiveStatus(status) {
+          asked.delete(call);
           ended(status.code);
           listener?.onReceiveStatus?.(status);
         },
@@ -127,7 +133,7 @@ function cancelledCall(): Call {
       listener?.onReceiveMessage?.(null); // as gRPC does before a status that is no answer: what tries again relies on it
       listener?.onReceiveStatus?.({
         code: CANCELLED,
-        details: "The connection has been closed.",
+        details: CLOSED,
         metadata,
       });
     },

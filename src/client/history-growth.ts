@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ServiceError } from "@temporalio/client";
-import { abortable } from "./abortable.js";
+import { abortable, pause } from "./abortable.js";
 import { isOpen } from "./execution-status.js";
 import type { Addressed } from "./run-address.js";
 
@@ -63,18 +62,18 @@ export function historyGrowth(
         const news = await abortable(temporal, signal, poll);
         if (news === "closed") {
           if (!(await isOpen(temporal, run))) return false;
-          await sleep(PAUSE_MS, undefined, { signal });
+          await pause(PAUSE_MS, signal);
           return true;
         }
         if (news === "nothing") continue;
-        await sleep(Math.max(PAUSE_MS, toldAt + LEAST_MS - Date.now()), undefined, { signal });
+        await pause(Math.max(PAUSE_MS, toldAt + LEAST_MS - Date.now()), signal);
         toldAt = Date.now();
         return true;
       } catch (error) {
         signal.throwIfAborted();
         // A connection that is lost comes back, or the next question says that it does not.
         if (!(error instanceof ServiceError) && !isTransient(error)) throw error;
-        await sleep(ERROR_PAUSE_MS, undefined, { signal });
+        await pause(ERROR_PAUSE_MS, signal);
         return true;
       }
     }

@@ -36,6 +36,37 @@ export function fieldsIn<T extends object>(what: string, value: T): T {
   throw notValid(`${what} must be an object`);
 }
 
+/**
+ * What is sent, as JSON; what is undefined is left out. Throws `E_SCHEMA_VALIDATION` for what JSON cannot hold: of a function it would
+ * say nothing, and send the rest.
+ */
+export function jsonOf(what: string, value: object): string {
+  try {
+    return JSON.stringify(value, (_key, each: unknown) => {
+      if (typeof each === "function" || typeof each === "symbol")
+        throw new TypeError(`it holds a ${typeof each}`);
+      return each;
+    });
+  } catch (error) {
+    throw notValid(`${what} must be plain JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** More than Temporal takes of an id. */
+const MAX_ID_BYTES = 1000;
+
+/**
+ * The id of something that is told, as it is. Throws `E_SCHEMA_VALIDATION` for what Temporal would put an id of its own in the place of:
+ * told twice, it would be two.
+ */
+export function idIn(name: string, id: string | undefined): string | undefined {
+  const given: unknown = id;
+  if (given === undefined) return undefined;
+  const isId = typeof given === "string" && given !== "" && given.isWellFormed();
+  if (isId && Buffer.byteLength(given) <= MAX_ID_BYTES) return given;
+  throw notValid(`${name} must be a text of at most ${MAX_ID_BYTES} bytes that is not empty`);
+}
+
 /** As `fieldsIn`, of something that has these fields and no others. */
 export function knownFieldsIn<T extends object>(
   what: string,

@@ -7,7 +7,7 @@ import { codeSpan, summaryLine } from "../core/markdown.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import { directoryName } from "../core/run/run-note.js";
 import { cutText } from "../core/text.js";
-import { InterlockError } from "./interlock-error.js";
+import { InterlockError, jsonOf } from "./interlock-error.js";
 import type { RunRequest, TemporalAccess } from "./run-start.js";
 
 /** What is launched: a run that was never made takes its id from Temporal. */
@@ -83,7 +83,7 @@ export function resuming(request: RunRequest, changes: Partial<GraphRunInput & B
 
 /** What is to be sent, as it is sent: what JSON leaves out is not there. Throws what its workflow would refuse it for. */
 function checked(workflow: RunWorkflow, request: object): object {
-  const input: unknown = JSON.parse(JSON.stringify(request));
+  const input: unknown = JSON.parse(jsonOf("what starts a run", request));
   const verdict = validateRunInput(workflow, input);
   if (!verdict.ok) throw new InterlockError(verdict.error);
   return verdict.value;

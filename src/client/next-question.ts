@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
+import { pause } from "./abortable.js";
 import { isAway } from "./away.js";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
@@ -56,6 +56,6 @@ export async function nextQuestion(
       given.add(key);
       return question;
     }
-    await sleep(pauseMs, undefined, signal === undefined ? {} : { signal });
+    await pause(pauseMs, signal);
   }
 }

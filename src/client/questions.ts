@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
+import { pause, unlessAborted } from "./abortable.js";
 import { isAway } from "./away.js";
 import { InterlockError } from "./interlock-error.js";
 import type { ListedRun } from "./list-runs.js";
@@ -105,15 +105,35 @@ export async function* questionEvents(
   source: QuestionSource,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<QuestionEvent, void> {
+  try {
+    yield* changesOf(signal === undefined ? source : endedBy(signal, source), signal);
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}
+
+/** Nobody waits for an answer any longer than for the signal. */
+function endedBy(signal: AbortSignal, source: QuestionSource): QuestionSource {
+  return {
+    list: () => unlessAborted(signal, source.list()),
+    state: (run) => unlessAborted(signal, source.state(run)),
+    isPolled: (taskQueue) => unlessAborted(signal, source.isPolled(taskQueue)),
+  };
+}
+
+async function* changesOf(
+  source: QuestionSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<QuestionEvent, void> {
   let open = new Map<string, OpenQuestion>();
   let wasReached = false;
   for (;;) {
-    if (signal?.aborted === true) return;
+    signal?.throwIfAborted();
     const waiting = await source.list().catch((error: unknown) => {
       if (!wasReached || !isAway(error)) throw error;
     });
     if (waiting === undefined) {
-      await pause(signal);
+      await pause(PAUSE_MS, signal);
       continue;
     }
     wasReached = true;
@@ -133,12 +153,8 @@ export async function* questionEvents(
     } catch (error) {
       if (!isAway(error)) throw error; // those that are left are told of when it is back
     }
-    await pause(signal);
+    await pause(PAUSE_MS, signal);
   }
-}
-
-async function pause(signal: AbortSignal | undefined): Promise<void> {
-  await sleep(PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }
 
 /** Undefined where the run waits no more. */

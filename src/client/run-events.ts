@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreReader, StoredEvents } from "../contract/reads.js";
 import type { Fault, Result } from "../core/errors.js";
 import type { RunEvent } from "../core/run/run-event.js";
+import { pause } from "./abortable.js";
 import { onceBack, patientReader } from "./away.js";
 import { isOpen } from "./execution-status.js";
 import { historyGrowth } from "./history-growth.js";
@@ -85,7 +85,7 @@ export async function* eventPages(
       page.error.code === "E_PRECONDITION_FAILED" &&
       (await source.onSilence(page.error, hasAnswered))
     ) {
-      await sleep(SILENCE_PAUSE_MS, undefined, { signal });
+      await pause(SILENCE_PAUSE_MS, signal);
       continue;
     } else if (!goesOn || page.error.code !== "E_RUN_NOT_FOUND") {
       throw new InterlockError(page.error);

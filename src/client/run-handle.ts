@@ -6,7 +6,7 @@ import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
 import { historiesOf } from "./run-histories.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
-import { InterlockError, fieldsIn, isNotFound, toInterlockError } from "./interlock-error.js";
+import { InterlockError, fieldsIn, idIn, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import type { PendingWork } from "./pending-work.js";
 import { readPendingWork } from "./read-pending-work.js";
@@ -144,6 +144,7 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, question, by, answerId } = fieldsIn("an answer", answer);
+    idIn("answerId", answerId);
     const told = { nodeId, text, ...defined({ question, by }) };
     const taken = valueOf(
       parseAnswerTaken(await this.update(ANSWER_UPDATE, told, updateIdOf(answerId, told))),
@@ -157,7 +158,9 @@ export class RunHandle {
    * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
    */
   async nextQuestion({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunQuestion | undefined> {
-    return nextQuestion(this, this.given, signal);
+    const { temporal } = this.access;
+    const wait = () => nextQuestion(this, this.given, signal);
+    return signal === undefined ? wait() : abortable(temporal, signal, wait);
   }
 
   /**
@@ -190,7 +193,7 @@ export class RunHandle {
    */
   async raiseBudget(raise: BudgetRaise & { readonly raiseId?: string }): Promise<Budget> {
     const { raiseId, ...amounts } = fieldsIn("what a budget is raised by", raise);
-    return valueOf(parseBudget(await this.update(BUDGET_UPDATE, amounts, raiseId)));
+    return valueOf(parseBudget(await this.update(BUDGET_UPDATE, amounts, idIn("raiseId", raiseId))));
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */

@@ -4,7 +4,7 @@ import { type Sign, updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
-import { InterlockError, isBetweenWorkers, isNotFound } from "./interlock-error.js";
+import { InterlockError, isBetweenWorkers, isNotFound, jsonOf } from "./interlock-error.js";
 import type { Addressed } from "./run-address.js";
 import type { TemporalAccess } from "./run-start.js";
 
@@ -59,7 +59,7 @@ export async function sendUpdate(
 }
 
 function refuseLong({ argument }: RunUpdate): void {
-  const bytes = argument === undefined ? 0 : Buffer.byteLength(JSON.stringify(argument));
+  const bytes = argument === undefined ? 0 : Buffer.byteLength(jsonOf("what a run is told", argument));
   if (bytes <= MAX_UPDATE_BYTES) return;
   const message = `A run is told at most ${MAX_UPDATE_BYTES} bytes at once, and this has ${bytes}. Put longer texts into a project file.`;
   throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });

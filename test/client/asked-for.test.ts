@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseListing, requireRunName } from "../../src/client/asked-for.js";
-import { fieldsIn } from "../../src/client/interlock-error.js";
+import { fieldsIn, idIn, jsonOf } from "../../src/client/interlock-error.js";
 
 const REFUSED = expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" });
 
@@ -38,6 +38,32 @@ describe("what programs without types ask the client for", () => {
     expect(fieldsIn("an answer", given)).toBe(given);
     for (const other of [null, undefined, "x", 5])
       expect(() => fieldsIn("an answer", other as unknown as object)).toThrow(REFUSED);
+  });
+});
+
+describe("what is sent", () => {
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  test.each([[{ add: { turns: 1n } }], [circle], [{ input: () => "x" }], [{ input: Symbol("x") }]])(
+    "is plain JSON: of %o nothing is sent",
+    (value) => {
+      expect(() => jsonOf("what starts a run", value)).toThrow(REFUSED);
+    },
+  );
+
+  test("without what is undefined, as JSON has it", () => {
+    expect(jsonOf("what starts a run", { input: undefined, runId: "x" })).toBe('{"runId":"x"}');
+  });
+
+  test.each([5, "", true, null, {}, "x".repeat(1001), "\ud800"])(
+    "is not told under the id %j: Temporal would make one of its own, and count the same one twice",
+    (id) => {
+      expect(() => idIn("raiseId", id as string)).toThrow(REFUSED);
+    },
+  );
+
+  test("is told under an id, or under none", () => {
+    expect([idIn("raiseId", "7"), idIn("raiseId", undefined)]).toEqual(["7", undefined]);
   });
 });
 

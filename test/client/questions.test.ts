@@ -58,3 +58,19 @@ test("who watches is told at once what waits on a queue that nobody polls, and i
   expect(told).toEqual([...silent, ...busy].map(({ runId }) => `asked ${runId}`));
   expect(asked).toEqual(busy.map(({ runId }) => runId));
 });
+
+test("who watches and stops is let go at once, whatever is silent", async () => {
+  const silent = new Promise<never>(() => undefined);
+  const source: QuestionSource = {
+    list: () => Promise.resolve([waiting("one", "polled")]),
+    state: () => silent,
+    isPolled: () => Promise.resolve(true),
+  };
+  for (const each of [source, { ...source, list: () => silent }, { ...source, isPolled: () => silent }]) {
+    const stopping = new AbortController();
+    const next = questionEvents(each, stopping.signal).next();
+    await new Promise((resolve) => setImmediate(resolve));
+    stopping.abort();
+    await expect(next).resolves.toEqual({ done: true, value: undefined });
+  }
+});

@@ -44,6 +44,31 @@ test("what a run was started with is asked of its first execution, while Tempora
   await expect(of({})).rejects.toMatchObject({ code: "E_RUN_NOT_FOUND" });
 });
 
+test("who waits for a question is let go by the signal at once, with its reason, though no worker answers", async () => {
+  const getHandle = () => ({ query: () => new Promise(() => undefined) });
+  const withAbortSignal = (_: AbortSignal, ask: () => Promise<unknown>) => ask();
+  const temporal = { workflow: { getHandle }, withAbortSignal } as unknown as Client; // all that is asked of it here
+  const stopping = new AbortController();
+  const asked = new RunHandle({ temporal, namespace: "x" }, RUN_ID).nextQuestion({ signal: stopping.signal });
+  stopping.abort(new Error("enough"));
+  await expect(asked).rejects.toThrow("enough");
+});
+
+test("a raise that Temporal would count twice, and an answer that is no text, are refused before they are sent", async () => {
+  const told: unknown[] = [];
+  const executeUpdate = (...update: unknown[]) => {
+    told.push(update);
+    return Promise.reject(new Error("sent"));
+  };
+  const temporal = { workflow: { getHandle: () => ({ executeUpdate }) } } as unknown as Client;
+  const run = new RunHandle({ temporal, namespace: "x" }, RUN_ID);
+  const raise = (raiseId: unknown) => run.raiseBudget({ add: { turns: 1 }, raiseId: raiseId as string });
+  for (const raiseId of [7, "", null]) await expect(raise(raiseId)).rejects.toThrow("raiseId must be a text");
+  const answer = { nodeId: "ask", question: "1.1", answerId: "1.1" };
+  await expect(run.answer({ ...answer, text: 10n as unknown as string })).rejects.toThrow("plain JSON");
+  expect(told).toEqual([]);
+});
+
 test("a run under a workflow id of its own that nobody here can read is not said to be gone", async () => {
   const access = temporalWith({ "": { input: {} } });
   const sealed = { metadata: { encoding: Buffer.from("binary/sealed") }, data: Buffer.from("x") };

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { connect } from "../../src/client/connect.js";
 import { freePort } from "../fakes/free-port.js";
@@ -32,3 +34,15 @@ test("what is asked of a connection that has been closed says so", async () => {
   const asked = await connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
   expect(String(asked)).toContain("The connection has been closed");
 });
+
+test("a connection that is closed while an answer is waited for ends the waiting", async () => {
+  const connection = await connect({ address: inject("temporalAddress") });
+  const client = new Client({ connection });
+  const options = { taskQueue: "nobody", workflowId: `closing-${randomUUID()}`, args: [] };
+  const { workflowId } = await client.workflow.start("nothing", options);
+  const asked = client.workflow.getHandle(workflowId).result();
+  await new Promise((resolve) => setImmediate(resolve));
+  await connection.close();
+  // By itself Temporal answers after twenty seconds.
+  await expect(asked).rejects.toMatchObject({ cause: { details: "The connection has been closed." } });
+}, 10_000);
