@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { lstatSync } from "node:fs";
 import { rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { removeLeftover } from "./remove-leftover.js";
@@ -57,7 +58,7 @@ export function addFile(zip: Fillable, name: string, options: EntryOptions, open
 export async function writeZip(output: string, zip: OpenZip): Promise<void> {
   const failed = new AbortController();
   zip.on("error", (error: Error) => failed.abort(error));
-  const temporary = `${output}.tmp-${randomBytes(6).toString("hex")}`;
+  const temporary = join(dirname(output), `.interlock-${randomBytes(6).toString("hex")}`); // the output's name may be as long as one can be
   try {
     refuseOther(output);
     const file = writeOwnStream(temporary);

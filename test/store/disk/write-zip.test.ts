@@ -51,3 +51,10 @@ test("an archive takes the place of a file alone: a link, such as /dev/stdout, a
   await writeZip(join(dir, "run.zip"), zipOf(someBytes()).zip);
   expect((await readdir(dir)).sort()).toEqual(["folder", "link", "run.zip"]);
 });
+
+test("an archive may have a name as long as a file system takes", async () => {
+  const dir = await temporaryDirectory();
+  const name = `${"n".repeat(251)}.zip`;
+  await writeZip(join(dir, name), zipOf(someBytes()).zip);
+  expect(await readdir(dir)).toEqual([name]);
+});
