@@ -119,8 +119,10 @@ export class Connection {
       this.isCutTold = !isWhole;
     } catch (error) {
       this.isStale = true;
+      // A server that no longer says what it has may have forgotten the session, and tell it in an answer as any other.
+      const mayHaveForgotten = "url" in this.place.server && isRefusal(error) && !isLost(error);
+      if (link !== undefined && (this.listed === undefined || mayHaveForgotten)) await this.leave(link);
       if (this.listed !== undefined) return this.listed;
-      if (link !== undefined) await this.leave(link);
       if (error instanceof NotReached) throw error;
       const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
       throw new NotReached(this.sentence(why ?? whyNotTaken(error) ?? "has not said which tools it has"));
