@@ -34,13 +34,42 @@ export function delayUntilNextStream(wantedMs: number): number {
 const LOST = { isLost: true };
 
 class HttpTransport extends StreamableHTTPClientTransport {
-  override send(message: Sent[0], options?: Sent[1]): Promise<void> {
-    const onRequestStreamEnd = (): void => {
-      if (!("id" in message) || message.id === undefined) return;
-      const error = { code: 0, message: "The answer has ended before it was there.", data: LOST };
-      this.onmessage?.({ jsonrpc: "2.0", id: message.id, error }); // of no account where it has come
+  /** The requests that an answer is waited for, each with what ends its stream: servers may leave it open, and the SDK does. */
+  private readonly waiting = new Map<number, AbortController>();
+
+  override start(): Promise<void> {
+    const tell = this.onmessage;
+    const onmessage: typeof tell = (message) => {
+      if (!("method" in message)) this.letGo(message.id);
+      tell?.(message);
     };
-    return super.send(message, { ...options, onRequestStreamEnd });
+    Object.assign(this, { onmessage }); // no target of events
+    return super.start();
+  }
+
+  override async send(message: Sent[0], options?: Sent[1]): Promise<void> {
+    const id = "method" in message && "id" in message ? message.id : undefined;
+    if (id === undefined) return super.send(message, options).finally(() => this.letGo(givenUpIn(message)));
+    const over = new AbortController();
+    this.waiting.set(Number(id), over);
+    const onRequestStreamEnd = (): void => {
+      const error = { code: 0, message: "The answer has ended before it was there.", data: LOST };
+      this.onmessage?.({ jsonrpc: "2.0", id, error }); // of no account where it has come
+    };
+    try {
+      await super.send(message, { ...options, onRequestStreamEnd, requestSignal: over.signal });
+    } catch (error) {
+      this.letGo(id);
+      throw error;
+    }
+  }
+
+  /** Nobody waits for more. A stream that ends by itself does so soon, and its connection serves again. */
+  private letGo(id: unknown): void {
+    const over = this.waiting.get(Number(id));
+    if (over === undefined) return;
+    this.waiting.delete(Number(id));
+    setTimeout(() => over.abort(), MAX_FAREWELL_MS).unref();
   }
 
   /** Tells the server that its session is over: what it holds for it, a browser or a database, would stay. Nobody waits long for that. */
@@ -54,6 +83,13 @@ class HttpTransport extends StreamableHTTPClientTransport {
 }
 
 const MAX_FAREWELL_MS = 1_000;
+
+/** The request that nobody waits for any more, where a message says so. */
+function givenUpIn(message: Sent[0]): unknown {
+  return "method" in message && message.method === "notifications/cancelled"
+    ? message.params?.["requestId"]
+    : undefined;
+}
 
 /** The server was asked, and its answer has ended before it was there. */
 export function isLost(error: unknown): boolean {

@@ -10,6 +10,7 @@ import { Interrupted, NotReached, Reopenable } from "../../src/tools/external/to
 import { eventually } from "../fakes/eventually.js";
 
 interface Asked {
+  readonly id: number | undefined;
   readonly method: string;
   readonly session: string;
   readonly authorization: string;
@@ -39,7 +40,7 @@ async function serverOf(manner: Manner, onEnd = (response: ServerResponse): unkn
       };
       const { id, method, params } = body;
       const { authorization = "" } = request.headers;
-      const heard = { method, session: String(request.headers["mcp-session-id"]), authorization };
+      const heard = { id, method, session: String(request.headers["mcp-session-id"]), authorization };
       asked.push(heard);
       if (manner(heard, response)) return undefined;
       if (id === undefined) return response.writeHead(202).end();
@@ -106,10 +107,12 @@ const status =
     response.writeHead(code, headers).end("no: secret-token");
 const scope = { "www-authenticate": 'Bearer error="insufficient_scope", scope="tea:pour"' };
 /** An error of the protocol that comes with a status of HTTP. */
-const refusal = (code: number, message: string) => (response: ServerResponse) =>
-  response
-    .writeHead(code, { "content-type": "application/json" })
-    .end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32602, message } }));
+const refusal =
+  (code: number, message: string, id: number | null = null) =>
+  (response: ServerResponse) =>
+    response
+      .writeHead(code, { "content-type": "application/json" })
+      .end(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32602, message } }));
 const elsewhere = status(307, { location: "http://127.0.0.1:1/mcp" });
 /** The beginning of a stream of events, and then what follows. */
 const stream = (begin: string, then: (response: ServerResponse) => void) => (response: ServerResponse) => {
@@ -182,6 +185,46 @@ test("a session that the server has forgotten is begun again for the next call, 
   for (const { session } of asked) if (session !== "undefined") forgotten.add(session);
   await expect(call()).rejects.toThrow(Reopenable);
   expect((await call()).content).toBe("done");
+});
+
+test("a session that is forgotten in an answer like any other is begun again with the next look at the tools", async () => {
+  let isForgotten = false;
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (method === "initialize") isForgotten = false;
+    if (isForgotten) refusal(200, "Session not found", id)(response);
+    return isForgotten;
+  });
+  const { call } = open(url);
+  await call();
+  isForgotten = true;
+  await expect(call()).rejects.toThrow("Session not found");
+  expect((await call()).content).toBe("done");
+});
+
+test("a stream that its server leaves open is closed behind the answer, and behind a call that was given up", async () => {
+  const left: Promise<unknown>[] = [];
+  let said = "";
+  const { url, asked } = await serverOf(({ method }, response) => {
+    if (method !== "tools/call") return false;
+    left.push(once(response, "close"));
+    stream(said, () => undefined)(response);
+    return true;
+  });
+  const { call } = open(url);
+  const answer = {
+    jsonrpc: "2.0",
+    id: (asked.at(-1)?.id ?? 0) + 1,
+    result: { content: [{ type: "text", text: "left open" }] },
+  };
+  said = `data: ${JSON.stringify(answer)}\n\n`;
+  expect((await call()).content).toBe("left open");
+  said = ": nothing\n\n";
+  const givenUp = new AbortController();
+  const called = call(givenUp.signal);
+  await eventually(() => Promise.resolve(left.length === 2));
+  givenUp.abort();
+  await expect(called).rejects.toThrow(Interrupted);
+  await Promise.all(left);
 });
 
 test("a server is told that a session is over, and one that does not care holds nobody up", async () => {
