@@ -203,22 +203,16 @@ test("a session that is forgotten in an answer like any other is begun again wit
 
 test("a stream that its server leaves open is closed behind the answer, and behind a call that was given up", async () => {
   const left: Promise<unknown>[] = [];
-  let said = "";
-  const { url, asked } = await serverOf(({ method }, response) => {
+  const result = { content: [{ type: "text", text: "left open" }] };
+  const { url } = await serverOf(({ id, method }, response) => {
     if (method !== "tools/call") return false;
     left.push(once(response, "close"));
-    stream(said, () => undefined)(response);
+    const answer = `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
+    stream(left.length === 1 ? answer : ": nothing\n\n", () => undefined)(response);
     return true;
   });
   const { call } = open(url);
-  const answer = {
-    jsonrpc: "2.0",
-    id: (asked.at(-1)?.id ?? 0) + 1,
-    result: { content: [{ type: "text", text: "left open" }] },
-  };
-  said = `data: ${JSON.stringify(answer)}\n\n`;
   expect((await call()).content).toBe("left open");
-  said = ": nothing\n\n";
   const givenUp = new AbortController();
   const called = call(givenUp.signal);
   await eventually(() => Promise.resolve(left.length === 2));
