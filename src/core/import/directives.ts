@@ -20,7 +20,13 @@ export type Directive =
 const USE: Directive = { kind: "use" };
 
 const GOES =
-  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)|→|->|=>|[⇒⟶⟹➔➜➡↩↪]/i;
+  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)/i;
+/** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
+const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
+const ARROW_BEHIND = /^[`*"')\]>]{0,4}\s{0,4}(?:→|->|=>|[⇒⟶⟹➔➜➡↩↪])/;
+/** "Load `x.md` as reference for the mapping": it is read beside the step. */
+const AS_MATERIAL =
+  /^[`*"')\]>]{0,4},? (?:only )?(?:as|for) (?:a |an |the |your )?(?:\w+ )?(?:reference|context|background|guidance|template|example)\b/i;
 const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
 /** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
 const GOES_RIGHT = [
@@ -70,9 +76,18 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const behind = line.text.slice(token.at + token.text.length);
   const leadsOn =
     GOES.test(words) ||
+    ARROW.test(lead + line.text.slice(0, token.at)) ||
+    ARROW_BEHIND.test(behind) ||
     GOES_RIGHT.some((form) => form.test(lead)) ||
     (!TOLD_BEHIND.test(behind) && STANDS_ALONE.some((form) => form.test(lead)));
-  if (!leadsOn || EXAMPLE.test(said) || isDenied(lead, NEVER) || HELPER.test(said)) return USE;
+  if (
+    !leadsOn ||
+    AS_MATERIAL.test(behind) ||
+    EXAMPLE.test(said) ||
+    isDenied(lead, NEVER) ||
+    HELPER.test(said)
+  )
+    return USE;
   const isFollowed = AND_FOLLOWED.test(behind);
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
@@ -118,7 +133,7 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     return false;
   const text = withoutName(withoutPages(line), token);
   return (
-    ![GOES, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
+    ![GOES, ARROW, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
     ![NEVER, NEVER_ELSEWHERE].some((words) => isDenied(lead, words))
   );

@@ -93,6 +93,10 @@ test.each([
   "When writing, use the template: `./step-01-pot.md`",
   "[A] Notes: `./step-01-pot.md` is the source",
   "The checks that repeat `./step-01-pot.md` are not needed.",
+  "`./step-01-pot.md` holds the leaf→pot table, which is needed for re-filling.",
+  "`step-01-pot.md §2` passed it over, as it was cold → (said below)",
+  "Load `./step-01-pot.md` as reference for what pots there are.",
+  "Read `./step-01-pot.md` for context.",
 ])("a step that is told of is no way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
