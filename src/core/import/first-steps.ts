@@ -78,8 +78,13 @@ export function firstStepsOf(tree: SourceTree, document: string): readonly First
 export function firstStepsBelow(tree: SourceTree, document: string): readonly FirstStep[] {
   const steps = firstStepsOf(tree, document);
   if (steps.length > 0) return steps;
-  const folder = tree.filesBelow(folderOf(document)).map(folderOf).find(isStepFolder);
-  return folder === undefined ? [] : firstStepsIn(tree, folder, document);
+  const below = tree.filesBelow(folderOf(document));
+  const folder = below.map(folderOf).find(isStepFolder);
+  if (folder !== undefined) return firstStepsIn(tree, folder, document);
+  // Numbered ones that it names, such as in a table of its stages, wherever they lie.
+  const text = tree.text(document);
+  const named = below.filter((path) => isNumberedStep(path) && text.includes(nameOf(path)));
+  return named.length > 1 ? firstStepsAmong(named, document) : [];
 }
 
 /** Of these steps the first; of each of their modes, where the names of all that are numbered have the letter of one. */

@@ -1,6 +1,6 @@
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
-const RESUMES = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
+const RESUMES = /^(?:step-|(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
 const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?)([a-z]?)(?=[-_.])/i;
 
 /** Without the marks and capitals of its spelling. */

@@ -1,6 +1,6 @@
 import { type ImportFindings, named } from "./findings.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isEntryName, isStepFolder, languageOf, resumesRun } from "./step-files.js";
+import { isEntryName, isNumberedStep, isStepFolder, languageOf, resumesRun } from "./step-files.js";
 
 /** A workflow that was walked. */
 interface Walked {
@@ -13,8 +13,12 @@ interface Walked {
 /** Says of each file of the folders of steps that was not reached why it is no node. */
 export function reportUnreached(tree: SourceTree, walked: Walked, findings: ImportFindings): void {
   const steps = walked.order.length === 0 ? tree.filesBelow(walked.folder) : walked.order;
-  const folders = new Set(steps.map(folderOf).filter((folder) => isStepFolder(folder)));
-  for (const path of [...folders].flatMap((folder) => tree.filesIn(folder))) {
+  const folders = new Set(steps.map(folderOf));
+  const ofSteps = [...folders].flatMap((folder) => {
+    const files = tree.filesIn(folder);
+    return isStepFolder(folder) ? files : files.filter(isNumberedStep); // other folders hold other texts as well
+  });
+  for (const path of ofSteps) {
     if (!path.endsWith(".md") || walked.reached.has(path)) continue;
     const reason = reasonFor(tree, path, walked);
     if (reason === undefined)

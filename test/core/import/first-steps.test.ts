@@ -172,3 +172,29 @@ test("a document that tells of steps further down begins with the first of them"
     'warning workflow.md:0 names no first step: the first of "parts/steps" was taken',
   ]);
 });
+
+test("steps in a folder of other texts are begun with where the document has them in a table, and one that nothing leads to is told", () => {
+  const made = importOf({
+    "tea/SKILL.md": page(
+      { name: "tea" },
+      "# Tea",
+      "1. `tea resume`: load `references/step-resume.md`.",
+      "2. `tea`: run from stage 0.",
+      "",
+      "| # | stage | file |",
+      "| - | ----- | ---- |",
+      "| 0 | Pot | references/step-01-pot.md |",
+      "| 1 | Leaf | references/step-02-leaf.md |",
+    ),
+    "tea/references/step-01-pot.md": page({ nextStepFile: "step-02-leaf.md" }, "# Pot"),
+    "tea/references/step-02-leaf.md": "# Leaf\n",
+    "tea/references/step-07-lost.md": "# Lost\n",
+    "tea/references/step-resume.md": "# Resume\n\nWith a leaf, load `step-02-leaf.md`.\n",
+    "tea/references/kinds.md": "# Kinds\n",
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf"]);
+  expect(said(made)).toEqual([
+    'warning tea/SKILL.md:0 names no first step: the first of "tea/references" was taken',
+    "warning tea/references/step-07-lost.md:0 no step leads here: it is in the package, but no node",
+  ]);
+});
