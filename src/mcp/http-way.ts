@@ -1,9 +1,10 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { excerpt } from "../core/text.js";
-import { within } from "../model/bounded-body.js";
+import { textOfChunks, within } from "../model/bounded-body.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
+import { withoutNulls } from "./message-lines.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
 
@@ -153,10 +154,51 @@ function boundedFetch(maxBytes: number): FetchLike {
       const value = headers.get(name);
       return value === null ? [] : [[name, value] as [string, string]];
     });
-    const hasBody = answer.body !== null && !WITHOUT_BODY.has(status);
-    const body = hasBody && answer.body !== null ? ReadableStream.from(bounded(answer.body, maxBytes)) : null;
+    if (answer.body === null || WITHOUT_BODY.has(status))
+      return new Response(null, { status, headers: kept });
+    const bytes = bounded(answer.body, maxBytes);
+    const type = headers.get("content-type") ?? "";
+    const isJson = answer.ok && /\bjson\b/i.test(type);
+    const isEvents = /^\s*text\/event-stream\b/i.test(type);
+    const plain = isEvents ? plainLines(linesOf(bytes)) : isJson ? plainLines(wholeOf(bytes)) : bytes;
+    const body = ReadableStream.from(plain);
     return new Response(body, { status, headers: kept });
   };
+}
+
+async function* wholeOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  yield await textOfChunks(chunks);
+}
+
+/** The lines of a text that arrives in pieces, each with its end. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let begun: string[] = [];
+  for await (const chunk of chunks) {
+    for (const piece of decoder.decode(chunk, { stream: true }).split(/(?<=\n)/)) {
+      begun.push(piece);
+      if (!piece.endsWith("\n")) continue;
+      yield begun.join("");
+      begun = [];
+    }
+  }
+  yield begun.join("");
+}
+
+/** The same, messages among them as the SDK takes them. */
+async function* plainLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const line of lines) yield encoder.encode(plainLine(line));
+}
+
+function plainLine(line: string): string {
+  const [, before = "", json = ""] = /^(\s*(?:data:)?\s*)([{[].*)$/s.exec(line) ?? [];
+  if (!/:\s*null/.test(json)) return line;
+  try {
+    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}${/\r?\n$/.exec(line)?.[0] ?? ""}`;
+  } catch {
+    return line;
+  }
 }
 
 async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {

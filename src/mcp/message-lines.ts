@@ -93,7 +93,27 @@ export class MessageLines {
 const TORN_ANSWER =
   /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"\s*:/;
 
-function toMessage(value: unknown): JSONRPCMessage | undefined {
+/**
+ * A message without what the protocol leaves out where there is none, and servers that are written by hand say as `null`: an error
+ * beside the result, a field of the result or of its capabilities.
+ */
+export function withoutNulls(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(withoutNulls);
+  const { result, ...rest } = said(message) ?? {};
+  const fields = said(result);
+  if (fields === undefined) return said(message) ?? message;
+  const capabilities = said(fields["capabilities"]);
+  return { ...rest, result: capabilities === undefined ? fields : { ...fields, capabilities } };
+}
+
+/** The fields of an object that are not null, but for an id: one that is null is that of a question which could not be read. */
+function said(value: unknown): Record<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.fromEntries(Object.entries(value).filter(([key, field]) => field !== null || key === "id"));
+}
+
+function toMessage(message: unknown): JSONRPCMessage | undefined {
+  const value = withoutNulls(message);
   try {
     return parseJSONRPCMessage(value);
   } catch {

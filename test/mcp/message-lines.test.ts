@@ -38,6 +38,11 @@ test.each<[string, string, readonly unknown[]]>([
     [PING],
   ],
   ["in a list, with what is none", `${JSON.stringify([PING, 5, DONE])}\n`, [PING, DONE]],
+  [
+    "with null where there is nothing",
+    '{"jsonrpc":"2.0","id":2,"error":null,"result":{"_meta":null,"content":[{"text":null}]}}\n',
+    [{ ...DONE, result: { content: [{ text: null }] } }],
+  ],
   ["an answer without its version", '{"id":3,"result":{}}\n', [UNREADABLE(3)]],
   ["an answer that is a text", '{"jsonrpc":"2.0","id":"4","result":"x"}\n', [UNREADABLE("4")]],
   ["an answer with what JSON has not", '{"id": 5, "jsonrpc": "2.0", "result": NaN}\n', [UNREADABLE(5)]],
