@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { type Stats, lstatSync, mkdirSync, statSync } from "node:fs";
 import nodeModule from "node:module";
-import { join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { platformDirectories } from "../environment/platform-directories.js";
 import { homeDirectory } from "../store/disk/home-directory.js";
 
@@ -16,26 +16,25 @@ const { enableCompileCache } = nodeModule as typeof nodeModule & {
  */
 export function keepCompiledCode(environment: NodeJS.ProcessEnv): void {
   if (enableCompileCache === undefined) return;
-  const place = environment["INTERLOCK_CACHE"] || placeOfUser(environment);
-  if (place === undefined) return;
-  const directory = join(place, "compiled");
   try {
+    const { cache } = platformDirectories(environment, process.platform, homeDirectory());
+    const place = environment["INTERLOCK_CACHE"] || cache;
+    if (place === undefined || !isAbsolute(place)) return;
+    const directory = join(place, "compiled");
+    if (!isOwn(nearest(directory))) return;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (isOwn(directory) && (lstatSync(directory).mode & 0o022) === 0) enableCompileCache(directory);
+    const made = lstatSync(directory);
+    if (made.isDirectory() && isOwn(made) && (made.mode & 0o022) === 0) enableCompileCache(directory);
   } catch {
     // A command does its work where nothing can be kept.
   }
 }
 
-/** Undefined as well for who works in the home of another, as `sudo` has it: what would be made there is in the other's way. */
-function placeOfUser(environment: NodeJS.ProcessEnv): string | undefined {
-  const home = homeDirectory();
-  return home !== undefined && isOwn(home)
-    ? platformDirectories(environment, process.platform, home).cache
-    : undefined;
+/** What is there of a path. Where that is of another, as for root in the home of a user, whatever is made in it is in the other's way. */
+function nearest(path: string): Stats {
+  return statSync(path, { throwIfNoEntry: false }) ?? nearest(dirname(path));
 }
 
-function isOwn(directory: string): boolean {
-  const found = lstatSync(directory, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === process.getuid?.();
+function isOwn({ uid }: Stats): boolean {
+  return uid === process.getuid?.();
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import nodeModule from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,6 +7,7 @@ import { Shell } from "./shell.js";
 
 /** Node 22.1 and newer. */
 const CAN_KEEP = "enableCompileCache" in nodeModule;
+const ANOTHER = 65_534;
 
 async function home(): Promise<{ readonly dir: string; readonly cache: string; readonly shell: Shell }> {
   const dir = await temporaryDirectory();
@@ -52,9 +53,24 @@ test("nothing is kept behind a link", async () => {
 });
 
 test("a command works where nothing can be kept", async () => {
-  const { cache, shell } = await home();
+  const { dir, cache, shell } = await home();
   await writeFile(cache, "");
-  expect(await shell.run(["--help"])).toMatchObject({ code: 0, stderr: "" });
+  await help(shell);
+  await help(shell.with({ INTERLOCK_CACHE: "", HOME: join(cache, "no-home-can-be-here") }));
+  expect(await entries(dir)).toEqual(["cache"]);
+});
+
+test("nothing is made in the cache directory of another user, nor in whatever directory a command is called", async () => {
+  const { dir, cache, shell } = await home();
+  await mkdir(cache);
+  if (process.getuid?.() === 0) {
+    await chown(cache, ANOTHER, ANOTHER);
+    await help(shell);
+    await help(shell.with({ INTERLOCK_CACHE: join(cache, "new") }));
+  }
+  await help(shell.with({ INTERLOCK_CACHE: "here" }));
+  expect(await entries(cache)).toEqual([]);
+  expect(await entries(dir)).toEqual(["cache"]);
 });
 
 test("without a directory that is named it is that of the platform, in the home of this user", async () => {
