@@ -7,7 +7,7 @@ import { CommandError, EXIT, type ExitCode, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { read } from "./run-folder.js";
 import { type RunSession, withRun } from "./run-session.js";
-import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
+import { type FollowedRun, bringAnotherWorker, followAndReport, reportDetached } from "./start-run.js";
 
 export interface GoOnOptions extends ModelChoice {
   readonly detach?: boolean;
@@ -44,9 +44,9 @@ export function goOn(
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
     const standing = await queueStandingOf(session, run, store);
+    const isOwn = session.embedded && standing.taskQueue === store?.taskQueue && options.detach !== true;
     if (!standing.polled) {
-      const isOwn = session.embedded && standing.taskQueue === store?.taskQueue;
-      if (isOwn && options.detach !== true) await session.startWorker();
+      if (isOwn) await session.startWorker();
       else printNote(standing.note);
     }
     if (options.detach === true) {
@@ -54,6 +54,7 @@ export function goOn(
       return EXIT.done;
     }
     printNote(`Run ${run.runId} goes on.`);
+    if (isOwn && standing.polled) await bringAnotherWorker(session, signal);
     const followed = await followedRun(reader, run);
     const choice = { json, waitForAnswers: options.waitForAnswers, more };
     return followAndReport(session, { reader, store }, run, followed, choice, signal);

@@ -159,6 +159,17 @@ function agentsOf(graph: WorkflowGraph, activeAgentId: string): readonly string[
   return [...new Set([activeAgentId, ...named])];
 }
 
+/** Another worker has the run already; this one has the models of this shell, and stays when the other ends. The run does not need it. */
+export async function bringAnotherWorker(session: TemporalSession, signal: AbortSignal): Promise<void> {
+  try {
+    await session.startWorker();
+  } catch (error) {
+    if (signal.aborted) return; // following says what is left
+    const reason = error instanceof Error ? error.message : String(error);
+    printNote(`This command has no worker of its own (${reason}). The run is with the one that was there.`);
+  }
+}
+
 export interface FollowChoice {
   readonly json: boolean;
   /** False: a question ends the command with exit code 3. */

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, writeTree } from "./harness.js";
-import { MAIN, type Outcome, ROOT, type Shell, newShell, shellOf, withModel } from "./shell.js";
+import { MAIN, type Outcome, ROOT, type Shell, jsonOf, newShell, shellOf, withModel } from "./shell.js";
 
 const THREE_STEPS = [
   { calls: [patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "middle" } })] },
@@ -266,7 +266,7 @@ describe("interlock run", () => {
   );
 
   test(
-    "beside dev a run begins with the worker that is there, and ends there when the command can have none",
+    "beside dev a run begins with the worker that is there, ends there when the command can have none, and is retried with the model of this shell",
     { tags: "slow" },
     async () => {
       const shell = await newShell();
@@ -286,6 +286,16 @@ describe("interlock run", () => {
           "This command has no worker of its own (none is installed). The run is with the one that was there.",
         ) as string,
       });
+      await withModel(
+        () => ({ status: 400 }),
+        async (model, variables) => {
+          const withKey = shell.with(variables); // dev has no model
+          const failed = await withKey.run(["run", "package", "--project", "project", "--json"]);
+          const { runId } = jsonOf(failed) as { runId: string };
+          await withKey.run(["retry", runId]);
+          expect(model.requests).toHaveLength(2);
+        },
+      );
       dev.kill("SIGINT");
       await ended;
     },

@@ -12,13 +12,14 @@ import { graphRunThere, isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import {
   type PreparedRun,
   type RunChoice,
+  bringAnotherWorker,
   followAndReport,
   prepareRun,
   refuseNoPackage,
   reportDetached,
   startRun,
 } from "../start-run.js";
-import { type TemporalSession, openTemporalSession } from "../temporal-session.js";
+import { openTemporalSession } from "../temporal-session.js";
 
 interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;
@@ -120,16 +121,5 @@ async function runPrepared(
     );
   } finally {
     await session.close();
-  }
-}
-
-/** Another worker has the run already; this one has the models of this shell, and stays when the other ends. The run does not need it. */
-async function bringAnotherWorker(session: TemporalSession, signal: AbortSignal): Promise<void> {
-  try {
-    await session.startWorker();
-  } catch (error) {
-    if (signal.aborted) return; // following says what is left
-    const reason = error instanceof Error ? error.message : String(error);
-    printNote(`This command has no worker of its own (${reason}). The run is with the one that was there.`);
   }
 }
