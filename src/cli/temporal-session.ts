@@ -195,11 +195,17 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
     return await InterlockClient.connect(options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new NoTemporal(
-      `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`,
-      { cause: error },
-    );
+    throw new NoTemporal(unreachedWords(address, reason), { cause: error });
   } finally {
     clearTimeout(silence);
   }
+}
+
+/** Pure. Who shows a certificate does answer: another address is no remedy. */
+export function unreachedWords(address: string, reason: string): string {
+  const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
+  if (!isOurs && /certificate|altnames/i.test(reason)) {
+    return `The certificate of ${address} is not accepted (${reason}). Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.`;
+  }
+  return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;
 }
