@@ -14,8 +14,9 @@ const { enableCompileCache } = nodeModule as typeof nodeModule & {
  * Lets Node keep what it has compiled of this program, in a directory beside the fetched Temporal CLI: the next command starts sooner.
  * Does nothing where Node cannot, and where the directory is not of this user alone: what lies there is run.
  */
-export function keepCompiledCode(environment: NodeJS.ProcessEnv): void {
+export function keepCompiledCode(): void {
   if (enableCompileCache === undefined) return;
+  const environment = process.env; // oxlint-disable-line node/no-process-env -- config.ts would load all that is to start sooner
   try {
     const { cache } = platformDirectories(environment, process.platform, homeDirectory());
     const place = environment["INTERLOCK_CACHE"] || cache;

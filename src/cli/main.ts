@@ -7,7 +7,7 @@ const EXIT_GRACE_MS = 500;
 const ENOUGH_FILES = 1024;
 
 watchOutput();
-keepCompiledCode(process.env); // oxlint-disable-line node/no-process-env -- before anything else is loaded
+keepCompiledCode();
 const exitCode = await run();
 process.exitCode = brokenOutput() ?? exitCode;
 endIfHungUp();
