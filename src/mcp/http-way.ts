@@ -170,14 +170,14 @@ async function* wholeOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   yield await textOfChunks(chunks);
 }
 
-/** The lines of a text that arrives in pieces, each with its end. */
+/** The lines of a text that arrives in pieces, each with its end: of an event stream also a CR alone. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
   for await (const chunk of chunks) {
-    for (const piece of decoder.decode(chunk, { stream: true }).split(/(?<=\n)/)) {
+    for (const piece of decoder.decode(chunk, { stream: true }).split(/(?<=[\r\n])/)) {
       begun.push(piece);
-      if (!piece.endsWith("\n")) continue;
+      if (!/[\r\n]$/.test(piece)) continue;
       yield begun.join("");
       begun = [];
     }
@@ -192,10 +192,10 @@ async function* plainLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Ar
 }
 
 function plainLine(line: string): string {
-  const [, before = "", json = ""] = /^(\s*(?:data:)?\s*)([{[].*)$/s.exec(line) ?? [];
+  const [, before = "", json = ""] = /^(\s*(?:data:\s*)?)([{[].*)$/s.exec(line) ?? [];
   if (!/:\s*null/.test(json)) return line;
   try {
-    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}${/\r?\n$/.exec(line)?.[0] ?? ""}`;
+    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}${/[\r\n]$/.exec(line)?.[0] ?? ""}`;
   } catch {
     return line;
   }

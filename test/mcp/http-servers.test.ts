@@ -201,33 +201,35 @@ test("a session that is forgotten in an answer like any other is begun again wit
   expect((await call()).content).toBe("done");
 });
 
-test.each(["application/json", "text/event-stream"])(
-  "a server that says null where it has nothing is understood, in %s",
-  async (type) => {
-    const results: Readonly<Record<string, object>> = {
-      initialize: {
-        protocolVersion: "2025-06-18",
-        capabilities: { tools: {}, prompts: null },
-        serverInfo: { name: "fake", version: "1" },
-        instructions: null,
-      },
-      "tools/list": { tools: [{ name: "act", inputSchema: { type: "object" } }], _meta: null },
-      "tools/call": {
-        content: [{ type: "text", text: "done" }],
-        structuredContent: { cup: null },
-        _meta: null,
-      },
-    };
-    const { url } = await serverOf(({ id, method }, response) => {
-      if (id === undefined) return false;
-      const message = JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {}, error: null });
-      response.writeHead(200, { "content-type": type });
-      response.end(type === "application/json" ? message : `event: message\r\ndata: ${message}\r\n\r\n`);
-      return true;
-    });
-    expect((await open(url).call()).content).toContain("done");
-  },
-);
+test.each<[string, (message: string) => string]>([
+  ["application/json", (message) => message],
+  ["text/event-stream", (message) => `event: message\r\ndata: ${message}\r\n\r\n`],
+  ["text/event-stream", (message) => `event: message\rdata: ${message}\r\r: more\r`],
+  ["text/event-stream", (message) => `${" ".repeat(400_000)}\n\ndata: ${message}\n\n`],
+])("a server that says null where it has nothing is understood, in %s", async (type, said) => {
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {}, prompts: null },
+      serverInfo: { name: "fake", version: "1" },
+      instructions: null,
+    },
+    "tools/list": { tools: [{ name: "act", inputSchema: { type: "object" } }], _meta: null },
+    "tools/call": {
+      content: [{ type: "text", text: "done" }],
+      structuredContent: { cup: null },
+      _meta: null,
+    },
+  };
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (id === undefined) return false;
+    const message = JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {}, error: null });
+    response.writeHead(200, { "content-type": type });
+    response.end(said(message));
+    return true;
+  });
+  expect((await open(url).call()).content).toContain("done");
+});
 
 test("a stream that its server leaves open is closed behind the answer, and behind a call that was given up", async () => {
   const left: Promise<unknown>[] = [];

@@ -24,7 +24,10 @@ const GOES =
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
 const ARROW_BEHIND = /^[`*"')\]>]{0,4}\s{0,4}(?:→|->|=>|[⇒⟶⟹➔➜➡↩↪])/;
-/** "Load `x.md` as reference for the mapping": it is read beside the step. */
+/** "Load `x.md` as reference for the mapping": it is read beside the step. Of "follow `x.md` for context" it is what the step is for. */
+const READS = /\b(?:load|loads|loading|read|reads|reading|open|lade|lädt|lies)\b[^.;]{0,40}$/i;
+const FOLLOWED =
+  /\b(?:follow|follows|execute|executes|go|goto|continue|proceed|run|start|begin)\b[^.;]{0,40}$/i;
 const AS_MATERIAL =
   /^[`*"')\]>]{0,4},? (?:only )?(?:as|for) (?:a |an |the |your )?(?:\w+ )?(?:reference|context|background|guidance|template|example)\b/i;
 const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
@@ -82,7 +85,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     (!TOLD_BEHIND.test(behind) && STANDS_ALONE.some((form) => form.test(lead)));
   if (
     !leadsOn ||
-    AS_MATERIAL.test(behind) ||
+    (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
     EXAMPLE.test(said) ||
     isDenied(lead, NEVER) ||
     HELPER.test(said)

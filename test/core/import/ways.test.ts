@@ -26,6 +26,8 @@ test.each([
   "Don't stop and go back to `./step-01-pot.md`.",
   "Wenn das Wasser nicht warm ist, gehe zurück zu `./step-01-pot.md`.",
   "The leaf is not open, so, to be safe, go back to `./step-01-pot.md`.",
+  "If the pot is unknown, read fully and follow `./step-01-pot.md` for context gathering.",
+  "If the pot is unknown, go to `./step-01-pot.md` for the template.",
 ])("a condition that denies something has its way: %s", (line) => {
   const made = secondSays(line);
   expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
