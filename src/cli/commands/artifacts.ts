@@ -21,7 +21,7 @@ import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
-import { saveFile } from "../save-file.js";
+import { saveFile } from "../../store/disk/save-file.js";
 import { type Column, tableLines } from "../table.js";
 
 export interface ArtifactsOptions {

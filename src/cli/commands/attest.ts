@@ -29,7 +29,7 @@ import { knownHead } from "../known-head.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
-import { saveFile } from "../save-file.js";
+import { saveFile } from "../../store/disk/save-file.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 
 export interface AttestOptions {

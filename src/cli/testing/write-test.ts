@@ -5,7 +5,7 @@ import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import { CommandError } from "../output.js";
-import { saveFile } from "../save-file.js";
+import { saveFile } from "../../store/disk/save-file.js";
 
 /** Writes a new file of a package, whole or not at all. Throws a sentence where one is there already. */
 export async function writeNewFile(root: string, path: string, text: string): Promise<void> {

@@ -1,8 +1,8 @@
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { saveFile } from "../../src/cli/save-file.js";
-import { temporaryDirectory } from "../fakes/package-fixture.js";
+import { saveFile } from "../../../src/store/disk/save-file.js";
+import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 test("a file that cannot be written whole leaves nothing, and keeps nobody from the next try", async () => {
   const dir = await temporaryDirectory();

@@ -1,7 +1,7 @@
 import { link, lstat, rename } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
-import { removeLeftover } from "../store/disk/remove-leftover.js";
+import { removeLeftover } from "./remove-leftover.js";
 
 /** What file systems say that know no second name for a file. */
 const NO_LINKS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
