@@ -1,11 +1,8 @@
-import { randomBytes } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { lstatSync } from "node:fs";
-import { rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { removeLeftover } from "./remove-leftover.js";
+import { saveFile } from "./save-file.js";
 import { writeOwnStream } from "./own-file.js";
 
 /** A zip that is being made: all that is to be in it has been named. */
@@ -58,16 +55,16 @@ export function addFile(zip: Fillable, name: string, options: EntryOptions, open
 export async function writeZip(output: string, zip: OpenZip): Promise<void> {
   const failed = new AbortController();
   zip.on("error", (error: Error) => failed.abort(error));
-  const temporary = join(dirname(output), `.interlock-${randomBytes(6).toString("hex")}`); // the output's name may be as long as one can be
   try {
     refuseOther(output);
-    const file = writeOwnStream(temporary);
-    zip.end();
-    await pipeline(zip.outputStream, file, { signal: failed.signal });
-    await rename(temporary, output);
+    const write = (temporary: string): Promise<void> => {
+      const file = writeOwnStream(temporary);
+      zip.end();
+      return pipeline(zip.outputStream, file, { signal: failed.signal });
+    };
+    await saveFile(output, write, { replaces: true });
   } catch (error) {
     opened.get(zip)?.destroy();
-    await removeLeftover(temporary);
     throw failed.signal.aborted ? failed.signal.reason : error;
   }
 }
