@@ -2,6 +2,7 @@ import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@mo
 import { z } from "zod";
 import { excerpt } from "../core/text.js";
 import { textOfChunks, within } from "../model/bounded-body.js";
+import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
 import { withoutNulls } from "./message-lines.js";
@@ -160,42 +161,33 @@ function boundedFetch(maxBytes: number): FetchLike {
     const type = headers.get("content-type") ?? "";
     const isJson = answer.ok && /\bjson\b/i.test(type);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
-    const plain = isEvents ? plainLines(linesOf(bytes)) : isJson ? plainLines(wholeOf(bytes)) : bytes;
+    const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
     const body = ReadableStream.from(plain);
     return new Response(body, { status, headers: kept });
   };
 }
 
-async function* wholeOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  yield await textOfChunks(chunks);
+const encoder = new TextEncoder();
+
+/** A message as the SDK takes it. */
+async function* plainMessage(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield encoder.encode(plainLine(await textOfChunks(chunks)));
 }
 
-/** The lines of a text that arrives in pieces, each with its end: of an event stream also a CR alone. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let begun: string[] = [];
+/** Events, messages among them as the SDK takes them. */
+async function* plainEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const lines = new EventLines();
   for await (const chunk of chunks) {
-    for (const piece of decoder.decode(chunk, { stream: true }).split(/(?<=[\r\n])/)) {
-      begun.push(piece);
-      if (!/[\r\n]$/.test(piece)) continue;
-      yield begun.join("");
-      begun = [];
-    }
+    for (const line of lines.endingIn(chunk)) yield encoder.encode(`${plainLine(line)}\n`);
   }
-  yield begun.join("");
-}
-
-/** The same, messages among them as the SDK takes them. */
-async function* plainLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const line of lines) yield encoder.encode(plainLine(line));
+  yield encoder.encode(plainLine(lines.unended()));
 }
 
 function plainLine(line: string): string {
   const [, before = "", json = ""] = /^(\s*(?:data:\s*)?)([{[].*)$/s.exec(line) ?? [];
   if (!/:\s*null/.test(json)) return line;
   try {
-    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}${/[\r\n]$/.exec(line)?.[0] ?? ""}`;
+    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}`;
   } catch {
     return line;
   }

@@ -1,24 +1,44 @@
 import { within } from "./bounded-body.js";
 
 /**
- * The data of server-sent events, in time linear in their bytes however they are cut into chunks: a line's pieces are
- * put together once, at its end. Comments and other fields are passed over.
+ * The lines of a stream of events, in time linear in its bytes however they are cut into chunks: a line's pieces are put together once, at
+ * its end, which is LF, CR or both.
  */
+export class EventLines {
+  private readonly decoder = new TextDecoder();
+  /** Pieces of a line that has not ended. */
+  private begun: string[] = [];
+  private endedWithReturn = false;
+
+  /** The lines that end in this chunk, without their ends. */
+  endingIn(chunk: Uint8Array): readonly string[] {
+    let text = this.decoder.decode(chunk, { stream: true });
+    if (this.endedWithReturn && text.startsWith("\n")) text = text.slice(1);
+    if (text === "") return [];
+    this.endedWithReturn = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n|\n|\r/);
+    const last = others.pop();
+    if (last === undefined) {
+      this.begun.push(first);
+      return [];
+    }
+    const lines = [this.unended() + first, ...others];
+    this.begun = last === "" ? [] : [last];
+    return lines;
+  }
+
+  /** What is there of a line that has not ended. */
+  unended(): string {
+    return this.begun.join("");
+  }
+}
+
+/** The data of server-sent events. Comments and other fields are passed over. */
 export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let begun: string[] = []; // pieces of a line that has not ended
+  const lines = new EventLines();
   let data: string[] = []; // lines of an event that has not ended
-  let endedWithReturn = false;
   for await (const chunk of chunks) {
-    let text = decoder.decode(chunk, { stream: true });
-    if (endedWithReturn && text.startsWith("\n")) text = text.slice(1);
-    if (text === "") continue;
-    endedWithReturn = text.endsWith("\r");
-    const pieces = text.split(/\r\n|\n|\r/);
-    const last = pieces.pop() ?? "";
-    for (const piece of pieces) {
-      const line = begun.length === 0 ? piece : [...begun, piece].join("");
-      begun = [];
+    for (const line of lines.endingIn(chunk)) {
       if (line === "" && data.length > 0) {
         yield data.join("\n");
         data = [];
@@ -28,10 +48,9 @@ export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenera
         data.push(more);
       }
     }
-    if (last !== "") begun.push(last);
   }
   // Some servers end without the empty line that ends an event.
-  const [more] = dataOf(begun.join(""));
+  const [more] = dataOf(lines.unended());
   if (data.length === 1 && isAnother(data[0], more)) yield data.splice(0).join("");
   if (more !== undefined) data.push(more);
   if (data.length > 0) yield data.join("\n");
