@@ -24,6 +24,25 @@ Module._load = function (name, ...others) {
 };
 `;
 
+/** `interlock dev` in a shell, once it serves: what it has said by then, and what ends it. */
+async function startDev({
+  environment,
+  dir,
+}: Shell): Promise<{ readonly said: string; stop(): Promise<void> }> {
+  const dev = spawn(process.execPath, [MAIN, "dev", "--quiet"], { env: environment, cwd: dir });
+  const ended = once(dev, "exit");
+  let said = "";
+  dev.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  await eventually(() => said.includes("Stop with Ctrl-C."));
+  return {
+    said,
+    async stop() {
+      dev.kill("SIGINT");
+      await ended;
+    },
+  };
+}
+
 describe("interlock demo", () => {
   let outcome: Outcome;
   let shell: Shell;
@@ -250,18 +269,13 @@ describe("interlock run", () => {
     { tags: "slow" },
     async () => {
       const shell = await newShell();
-      const { environment, dir } = shell;
-      const dev = spawn(process.execPath, [MAIN, "dev", "--quiet"], { env: environment, cwd: dir });
-      const ended = once(dev, "exit");
-      let said = "";
-      dev.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-      await eventually(() => said.includes("Stop with Ctrl-C."));
-      const [, address = ""] = /^Temporal: (.+)$/m.exec(said) ?? [];
+      const { dir } = shell;
+      const dev = await startDev(shell);
+      const [, address = ""] = /^Temporal: (.+)$/m.exec(dev.said) ?? [];
       expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
       const elsewhere = shell.with({ TEMPORAL_ADDRESS: address, INTERLOCK_STORE: join(dir, "another") });
       expect(await elsewhere.run(["runs", "--limit", "1"])).toMatchObject({ code: 0 });
-      dev.kill("SIGINT");
-      await ended;
+      await dev.stop();
     },
   );
 
@@ -270,14 +284,10 @@ describe("interlock run", () => {
     { tags: "slow" },
     async () => {
       const shell = await newShell();
-      const { environment, dir } = shell;
+      const { dir } = shell;
       await writeTree(join(dir, "package"), twoNodePackage());
       await writeFile(join(dir, "without-worker.cjs"), WITHOUT_WORKER);
-      const dev = spawn(process.execPath, [MAIN, "dev", "--quiet"], { env: environment, cwd: dir });
-      const ended = once(dev, "exit");
-      let said = "";
-      dev.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-      await eventually(() => said.includes("Stop with Ctrl-C."));
+      const dev = await startDev(shell);
       const hampered = shell.with({ NODE_OPTIONS: `--require ${join(dir, "without-worker.cjs")}` });
       const outcome = await hampered.run(["run", "package", "--project", "project", "--rehearse"]);
       expect(outcome).toMatchObject({
@@ -296,8 +306,7 @@ describe("interlock run", () => {
           expect(model.requests).toHaveLength(2);
         },
       );
-      dev.kill("SIGINT");
-      await ended;
+      await dev.stop();
     },
   );
 

@@ -23,7 +23,7 @@ const GOES =
   /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)/i;
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
-const ARROW_BEHIND = /^[`*"')\]>]{0,4}\s{0,4}(?:→|->|=>|[⇒⟶⟹➔➜➡↩↪])/;
+const ARROW_BEHIND = new RegExp(`^[\`*"')\\]>]{0,4}\\s{0,4}(?:${ARROW.source})`);
 /** "Load `x.md` as reference for the mapping": it is read beside the step. Of "follow `x.md` for context" it is what the step is for. */
 const READS = /\b(?:load|loads|loading|read|reads|reading|open|lade|lädt|lies)\b[^.;]{0,40}$/i;
 const FOLLOWED =
@@ -79,7 +79,8 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const behind = line.text.slice(token.at + token.text.length);
   const leadsOn =
     GOES.test(words) ||
-    ARROW.test(lead + line.text.slice(0, token.at)) ||
+    ARROW.test(lead) ||
+    ARROW.test(line.text.slice(0, token.at)) ||
     ARROW_BEHIND.test(behind) ||
     GOES_RIGHT.some((form) => form.test(lead)) ||
     (!TOLD_BEHIND.test(behind) && STANDS_ALONE.some((form) => form.test(lead)));
