@@ -1,4 +1,11 @@
-import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
+import {
+  GracefulShutdownPeriodExpiredError,
+  IllegalStateError,
+  NativeConnection,
+  type NativeConnectionOptions,
+  Runtime,
+  Worker,
+} from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
@@ -57,7 +64,10 @@ export interface WorkerOptions {
 
 /** A worker that polls. */
 export interface RunningWorker {
-  /** Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it. */
+  /**
+   * Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it, and where work of it was cut
+   * off, 20 seconds after `shutdown`, with an error whose cause says how.
+   */
   readonly done: Promise<void>;
   /** How much it does at once. */
   readonly capacity: WorkerCapacity;
@@ -275,9 +285,19 @@ function untilAll<T extends readonly string[] | undefined>(
 async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {
   try {
     await worker.run();
-  } finally {
-    await close();
+  } catch (error) {
+    await close().catch(() => undefined); // why the worker has ended says more
+    throw isCutOff(error) ? new Error(CUT_OFF, { cause: error }) : error;
   }
+  await close();
+}
+
+const CUT_OFF =
+  "The worker was stopped before all that it was at had ended, or was told to Temporal. Nothing is lost: the next worker does it again.";
+
+/** Where work goes on after `shutdownForceTime`, the SDK says so, or stumbles over it when it cleans up. */
+function isCutOff(error: unknown): boolean {
+  return error instanceof GracefulShutdownPeriodExpiredError || error instanceof IllegalStateError;
 }
 
 /** A store's memo says which projects it has, 100 at most: the SDK would warn of 2 KB each time it is said. */

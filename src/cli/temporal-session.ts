@@ -13,8 +13,9 @@ import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { isNobodyThere, noStoreWords } from "./environment.js";
 import { UsageError, CommandError, NoTemporal, printNote } from "./output.js";
 import { timeOf } from "./run-rows.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK } from "./waiting-words.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./waiting-words.js";
 import { signerFor } from "./signer.js";
+import { unexpected } from "./unexpected.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -41,6 +42,9 @@ export interface TemporalSession {
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
   close(): Promise<void>;
 }
+
+/** A worker that has nothing to end stops sooner than this. */
+const SOON_MS = 1_000;
 
 /** Who serves may be started together with Temporal: it asks longer than a command that somebody waits for. */
 interface Patience {
@@ -145,8 +149,10 @@ async function open(
       }
     },
     async close() {
+      const late = setTimeout(() => printNote(WORKER_ENDS), SOON_MS);
       for (const worker of workers)
-        await worker.shutdown().catch((error: unknown) => printNote(String(error)));
+        await worker.shutdown().catch(async (error: unknown) => printNote(await unexpected(error)));
+      clearTimeout(late);
       await client.close();
       await traces?.close();
       await server?.release();

@@ -41,6 +41,7 @@ export interface Notice {
 
 export const TEMPORAL_AWAY = "Temporal does not answer any more. It is asked again until it does.";
 export const TEMPORAL_BACK = "Temporal answers again.";
+export const WORKER_ENDS = "The worker ends what it is at. That takes 20 seconds at most.";
 
 /** What somebody who reads a pipe is told: one sentence for each change. */
 export function noticesOf(standing: Standing): readonly Notice[] {

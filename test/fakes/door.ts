@@ -25,7 +25,11 @@ export async function door(to: string) {
     for (const socket of open) socket.destroy();
     await closed;
   };
+  /** What is open stays open, and nothing comes through any more. */
+  const stall = (): void => {
+    for (const socket of open) socket.unpipe().pause();
+  };
   const own = await listen(0);
   onTestFinished(() => (server.listening ? shut() : undefined));
-  return { address: `127.0.0.1:${own}`, shut, reopen: () => listen(own) };
+  return { address: `127.0.0.1:${own}`, shut, stall, reopen: () => listen(own) };
 }

@@ -76,3 +76,20 @@ test("a worker says once that Temporal is away, and that it is back", async () =
   child.kill("SIGINT");
   expect(await closed).toEqual([0, null]);
 });
+
+test("a worker that is stopped while Temporal is silent says that it waits, and that the next worker does again what it was at", async () => {
+  const { address, stall } = await door(inject("temporalAddress"));
+  const bench = await openBench(() => {
+    stall();
+    return { content: "Which one?" };
+  });
+  await bench.stopWorker();
+  const { said, child, closed } = begin(shellOf(bench, { TEMPORAL_ADDRESS: address }), ["worker"]);
+  await bench.start(twoNodePackage());
+  await eventually(() => bench.model.requests.length > 0);
+  child.kill("SIGINT");
+  expect(await closed).toEqual([0, null]);
+  expect(said.notes).toContain("The worker ends what it is at");
+  expect(said.notes).toContain("Nothing is lost: the next worker does it again.");
+  expect(said.notes).not.toMatch(/^IllegalStateError/m);
+});
