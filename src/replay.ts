@@ -4,6 +4,7 @@ import { type History, historyFromJSON } from "@temporalio/common/lib/proto-util
 import { Worker } from "@temporalio/worker";
 import { DeterminismViolationError } from "@temporalio/workflow";
 import { writtenText } from "./core/written-text.js";
+import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 /** Whether a history leads the code at hand to the same decisions. */
@@ -22,7 +23,11 @@ export async function replayHistory(
 ): Promise<ReplayVerdict> {
   const events = history.events?.length ?? 0;
   try {
-    const options = { workflowBundle: await workflowBundle(), ...(dataConverter && { dataConverter }) };
+    const options = {
+      ...PATIENT_VM,
+      workflowBundle: await workflowBundle(),
+      ...(dataConverter && { dataConverter }),
+    };
     await Worker.runReplayHistory(options, history, workflowId);
     return { ok: true, events };
   } catch (error) {

@@ -29,6 +29,7 @@ import { type DefinedTool, type ToolDefinition, defineTool } from "./tools/exter
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
 import { type Instrument, watched } from "./worker/instrument.js";
+import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
@@ -192,6 +193,7 @@ async function temporalWorker(
     // A model call that is running is let end; one that takes longer is cancelled and asked again.
     shutdownGraceTime: "10 seconds",
     shutdownForceTime: "20 seconds",
+    ...PATIENT_VM,
     // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
     stickyQueueScheduleToStartTimeout: "2 seconds",
     // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.

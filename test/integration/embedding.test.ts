@@ -6,6 +6,8 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type ChatAnswer, type ChatModel, type ChatRequest, ModelError, openStore } from "../../src/index.js";
 import { z } from "zod";
 import { type WorkerOptions, defineTool, startWorker } from "../../src/worker.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -71,6 +73,41 @@ function failingWith(...failures: readonly (() => unknown)[]) {
   };
   return { asked, complete };
 }
+
+/** The built workflows, whose first activation stands still for longer than the SDK lets one take by itself. */
+async function slowWorkflows(): Promise<{ readonly codePath: string }> {
+  const code = await readFile(inject("workflowBundle"), "utf8");
+  const standStill = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_500)`;
+  const slow = `;{
+    const { api, ...entry } = __TEMPORAL__;
+    let isFirst = true;
+    const activate = (...args) => {
+      if (isFirst) ${standStill};
+      isFirst = false;
+      return api.activate(...args);
+    };
+    globalThis.__TEMPORAL__ = { ...entry, api: { ...api, activate } };
+  }
+`;
+  const codePath = join(await temporaryDirectory(), "workflows.cjs");
+  await writeFile(codePath, code.replace("//# sourceMappingURL=", `${slow}$&`));
+  return { codePath };
+}
+
+test(
+  "a worker that stands still in the middle of a workflow's code goes on with it",
+  { tags: "slow" },
+  async () => {
+    const { start, client } = await embedded((request) => Promise.resolve(straightOn(request)), {
+      workflowBundle: await slowWorkflows(),
+    });
+    const run = await start();
+    await run.result();
+    const { events } = await client.temporal.workflow.getHandle(workflowIdOf(run.runId)).fetchHistory();
+    const failures = (events ?? []).flatMap(({ workflowTaskFailedEventAttributes: failed }) => failed ?? []);
+    expect(failures).toEqual([]);
+  },
+);
 
 describe("a chat model of a program's own", () => {
   test("walks a package without an endpoint, and what it has counted is the run's", async () => {
