@@ -22,8 +22,9 @@ export function tokensOf(line: string): readonly Token[] {
   for (const match of line.matchAll(TOKEN)) {
     if (tokens.length === MAX_TOKENS) break;
     const lead = leadOf(match[0]);
-    const text = match[0].slice(lead).replace(/(?<![.:])[.:]{1,4}$/, "");
-    const at = match.index + lead;
+    const bare = withoutEmphasis(match[0].slice(lead).replace(/(?<![.:])[.:]{1,4}$/, ""));
+    const at = match.index + lead + bare.at;
+    const { text } = bare;
     if (isPathLike(text) && !spans.some(({ from, to }) => at >= from && at < to)) tokens.push({ text, at });
   }
   return spans.length === 0 ? tokens : tokens.sort((one, other) => one.at - other.at);
@@ -42,6 +43,17 @@ function* setApart(line: string): Generator<Token> {
 function leadOf(word: string): number {
   const colon = word.lastIndexOf(":");
   return colon === -1 || colon === word.length - 1 || word.startsWith("//", colon + 1) ? 0 : colon + 1;
+}
+
+/** `**x.md**`, `*x.md*` and `__x.md__`, or one side of what is set in bold. `*` in a pattern stays, and `_` in a name. */
+const EMPHASIS = /^(\*{1,3}|_{1,3}|)(.*?)(\*{1,3}|_{1,3}|)$/s;
+
+function withoutEmphasis(word: string): { readonly text: string; readonly at: number } {
+  const [, left = "", text = "", right = ""] = EMPHASIS.exec(word) ?? [];
+  const isPair = left === right && left !== "";
+  const isHalf = (left === "" ? right : right === "" ? left : "").startsWith("**");
+  const isPath = /^(?:[\w{@]|\.{1,2}\/)/.test(text) && /[\w}]$/.test(text);
+  return (isPair || isHalf) && isPath ? { text, at: left.length } : { text: word, at: 0 };
 }
 
 function isPathLike(text: string): boolean {
@@ -94,7 +106,7 @@ export class References {
       plainPath(token).replace(/^@(?!(?:project|pkg|state)(?:\/|$))(?=[\w.][^@]*\.md$)/, ""),
     );
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
-    if (OWN_FOLDER.has(variable)) return this.inTree([this.entryFolder], rest);
+    if (OWN_FOLDER.has(variable)) return this.inOwnFolder(rest);
     if (PROJECT_ROOT.has(variable)) return this.installed(rest);
     if (INSTALLED.test(text)) return this.installed(text);
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
@@ -111,6 +123,14 @@ export class References {
       text = value + text.slice(whole.length);
     }
     return text;
+  }
+
+  /** A path that says it is the workflow's own: a file that is not there is missing, whatever it is. */
+  private inOwnFolder(rest: string): Target {
+    const target = this.inTree([this.entryFolder], rest);
+    if (target.kind !== "other" || !FILE_NAME.test(rest) || /[{}*<>@~\\]/.test(rest)) return target;
+    const joined = joinPath(this.entryFolder, rest);
+    return joined.ok ? { kind: "missing", path: joined.value } : target;
   }
 
   private installed(rest: string): Target {
@@ -141,11 +161,20 @@ export class References {
     const path = first ?? rest;
     const alike = this.tree.spelledLike(path);
     if (alike !== undefined) return { kind: "file", path: alike };
+    const inOwn = this.belowOwnFolder(rest);
+    if (inOwn !== undefined) return { kind: "file", path: inOwn };
     if (!path.endsWith(".md")) return OTHER;
     const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
     if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
       return { kind: "file", path: nearby[0] ?? path };
     return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
+  }
+
+  /** `../../data/pots.md` in a step, with one `../` too many: people move steps into folders, and not the paths in them. */
+  private belowOwnFolder(rest: string): string | undefined {
+    const [, below = ""] = /^(?:\.\.\/){1,8}((?:[^/]+\/)+[^/]+)$/.exec(rest) ?? [];
+    const path = this.entryFolder === "" ? below : `${this.entryFolder}/${below}`;
+    return below !== "" && this.tree.has(path) ? path : undefined;
   }
 }
 

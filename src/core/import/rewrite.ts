@@ -11,13 +11,16 @@ export interface RewriteRules {
   valueOf(name: string): string | undefined;
 }
 
+/** Without a path it is any skill's: one that is written, looked through, handed on. */
+const ANY_SKILL = "SKILL.md";
+
 /** A line with its paths on mounts and its config filled in; all else stays as it is. */
 export function rewriteLine(line: string, rules: RewriteRules): string {
   if (line.length > 4_000) return line;
   let written = "";
   let at = 0;
   for (const token of tokensOf(line)) {
-    const place = placeOf(token.text, rules, isMarked(line, token.at));
+    const place = placeOf(token.text, rules, isMarked(line, token.at) && token.text !== ANY_SKILL);
     if (place === undefined) continue;
     written += line.slice(at, token.at) + place;
     at = token.at + token.text.length;

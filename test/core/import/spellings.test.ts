@@ -32,6 +32,10 @@ test.each([
   ["Windows", "Read fully and follow `.\\steps\\step-02.md`."],
   ["German", "Lies die ganze Datei `./step-02.md` und folge ihr."],
   ["a list's number", "2. Load, read entire file, then execute ./step-02.md"],
+  ["bold type", "Then load **./step-02.md** and follow it."],
+  ["bold type that begins before it", "**Read fully and follow steps/step-02.md**"],
+  ["italics", "Then load *./step-02.md* and follow it."],
+  ["underscores", "Then load __./step-02.md__ and follow it."],
 ])("a line names a step in %s", (_how, body) => {
   const imported = twoSteps("x: 1", body);
   expect([waysOf(imported), said(imported)]).toEqual([NEXT, []]);
@@ -234,4 +238,56 @@ test("front matter that is no YAML is said, with blank lines before it as well",
       [expect.stringMatching(`^warning steps/step-01.md:1 the front matter was read line by line: YAML`)],
     ]);
   }
+});
+
+test("material in bold or italics lies in the package, and a pattern stays one", () => {
+  const imported = importOf({
+    "SKILL.md": page(
+      { name: "x" },
+      "- **references/pot.md**: pots",
+      "- _references/pot.md_",
+      "- `**/pot.md`, `references/*.md`",
+    ),
+    "references/pot.md": "# Pot",
+  });
+  const step = imported.files.get("steps/workflow.md");
+  expect(step).toContain(
+    "- **@pkg/references/pot.md**: pots\n- _@pkg/references/pot.md_\n- `**/pot.md`, `references/*.md`",
+  );
+});
+
+test("a path with one `..` too many means what the workflow's own folder has at its end", () => {
+  const imported = importOf({
+    "kit/tea/workflow.md": page({ name: "tea" }, "Load and execute `./steps/step-01.md`."),
+    "kit/tea/steps/step-01.md": page(
+      { pots: "../../data/pots.md" },
+      "Load {pots}. Load `../../data/cups.md`.",
+    ),
+    "kit/tea/data/pots.md": "# Pots",
+    "kit/data/cups.md": "# Cups",
+    "kit/tea/data/cups.md": "# Other cups",
+  });
+  const step = imported.files.get("steps/step-01.md");
+  expect([step, said(imported)]).toEqual([expect.stringContaining('pots: "@pkg/data/pots.md"'), []]);
+  expect(step).toContain("Load `@pkg/shared/kit/data/cups.md`.");
+});
+
+test("a file of the workflow's own folder that is to be read, and is not there, is told of", () => {
+  const imported = importOf({
+    "SKILL.md": page(
+      { name: "tea" },
+      "Load `{installed_path}/pots.csv`.",
+      "Save to `{skill-root}/{name}.csv`.",
+    ),
+  });
+  expect(said(imported)).toEqual(['warning SKILL.md:4 names "pots.csv", which does not exist']);
+});
+
+test("SKILL.md without a path is any skill's, and with one this one's", () => {
+  const imported = importOf({
+    "SKILL.md": page({ name: "x" }, "Check that its `SKILL.md` is there. See `./SKILL.md`."),
+  });
+  expect(imported.files.get("steps/workflow.md")).toContain(
+    "its `SKILL.md` is there. See `@pkg/steps/workflow.md`.",
+  );
 });
