@@ -19,8 +19,9 @@ export type Directive =
 
 const USE: Directive = { kind: "use" };
 
+/** "Without mid-run surgery", "in a dry-run" lead nowhere. */
 const GOES =
-  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)/i;
+  /(?<!\b(?:dry|long|mid|per|post|pre|test|trial)-)\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)/i;
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
 const ARROW_BEHIND = new RegExp(`^[\`*"')\\]>]{0,4}\\s{0,4}(?:${ARROW.source})`);
@@ -164,15 +165,17 @@ export function labelOf(
   readonly isDefault: boolean;
 } {
   const text = withoutMarks(line.slice(0, MAX_WORDS));
-  const condition = text.slice(0, 300);
   const from = Math.max(at - MAX_WORDS, 0);
   const before = line.slice(from, at);
+  const condition = text.length > MAX_CONDITION ? wordsNear(line, at) : text;
   const bar = before.lastIndexOf(" | ");
   const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   const end = [...part.matchAll(/[.!?;]\s/g)].at(-1)?.index ?? 0;
   if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
+  const inline = INLINE_CASE.exec(before)?.[1];
+  if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
   const lead = withoutMarks(before);
   const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
   const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
@@ -181,6 +184,19 @@ export function labelOf(
     label: "next",
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
+}
+
+/** What is said of a way is read at a glance, by a model and in a timeline. */
+const MAX_CONDITION = 300;
+const MAX_LEAD = 180;
+
+/** Of a longer line the sentence that names the step, or what stands right before it. */
+function wordsNear(line: string, at: number): string {
+  const lead = line.slice(Math.max(at - MAX_WORDS, 0), at);
+  const begin = [...lead.matchAll(/[.!?;]["'`*)]{0,4}\s/g)].at(-1);
+  const own = lead.slice(begin === undefined ? 0 : begin.index + begin[0].length);
+  const words = withoutMarks(own.slice(-MAX_LEAD) + line.slice(at, at + MAX_CONDITION));
+  return words.slice(0, MAX_CONDITION);
 }
 
 /** Of a long line so many characters before and behind what it names say when a way is taken. */
@@ -213,6 +229,9 @@ const CONDITION =
 /** `ready-for-dev` → … */
 const CASE =
   /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;]){2,60}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
+/** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
+const INLINE_CASE =
+  /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;
 /** `T = weigh | C = save, then load …` */
 const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
@@ -224,8 +243,12 @@ const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
 const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b(?!-\w)/i;
 
-const CHAINED =
-  /(?:^|[\s`*"'([/])((?:[\w-]{1,120}(?:\.\d[\w-]{0,80})?\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}(?:\.\d[\w-]{0,80})?))[`*"')\]]{0,4}\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([./]{0,4}$/i;
+/** "`step-01.md` §1 (first look) → §2 → `step-02.md`" */
+const TO = String.raw`(?:\s?\([^()]{0,80}\))?\s{0,4}(?:→|->|=>)\s{0,4}`;
+const CHAINED = new RegExp(
+  String.raw`(?:^|[\s\`*"'([/])((?:[\w-]{1,120}(?:\.\d[\w-]{0,80})?\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}(?:\.\d[\w-]{0,80})?))[\`*"')\]]{0,4}(?:\s?§\s?[\w.]{1,8})?${TO}(?:§\s?[\w.]{1,8}${TO}){0,3}[\`*"'([./]{0,4}$`,
+  "i",
+);
 
 /** Of "`step-01` → `step-02`" at the second the first, without `.md`: the way to the second is its own. */
 export function chainedTo(line: string, at: number): string | undefined {

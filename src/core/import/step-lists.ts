@@ -36,6 +36,8 @@ interface Item {
   readonly step: string;
   /** One of several to choose from, by what the line says to the end of the sentence with the step. */
   readonly isChoice: boolean;
+  /** It says so behind the step alone. */
+  readonly isChosenBehind: boolean;
   readonly line: SourceLine;
 }
 
@@ -96,9 +98,13 @@ function listedSteps(
     const said = text.slice(0, found.end) + sentenceIn(text.slice(found.end));
     const words = withoutMarks(said).replaceAll(ASIDE, " ");
     const lead = text.slice(0, found.at);
-    const isCase = CHOICE.test(words) || CHOICE_BEFORE.test(lead) || CASE_BEFORE.test(lead);
-    const isChoice = isAsked || isCase;
-    return { step: found.step, isChoice, line };
+    const isCase =
+      isAsked ||
+      CHOICE.test(lead.replaceAll(ASIDE, " ")) ||
+      CHOICE_BEFORE.test(lead) ||
+      CASE_BEFORE.test(lead);
+    const isChoice = isCase || CHOICE.test(words);
+    return { step: found.step, isChoice, isChosenBehind: isChoice && !isCase, line };
   };
   for (const items of listsIn(body, itemOf)) {
     const isInOrder = isSequence(tree, items, document);
@@ -163,13 +169,16 @@ function stepIn(
 
 /**
  * Whether these are the steps of one folder and mode in their order, and none of them is a choice: from the first on, or so many
- * in a numbered list.
+ * in a numbered list. There "4. `step-04.md` - render it when asked for" tells of a step, where not all say so.
  */
 function isSequence(tree: SourceTree, items: readonly Item[], document: string): boolean {
   const [first] = items;
-  if (first === undefined || items.some(({ isChoice }) => isChoice)) return false;
-  if (items.some(({ step }) => kindOf(step) !== kindOf(first.step))) return false;
+  if (first === undefined) return false;
   const isNumbered = items.length >= SEQUENCE && items.every(({ line }) => /^\s*\d/.test(line.text));
+  const isMenu =
+    !isNumbered || first.isChoice || items.filter(({ isChoice }) => isChoice).length > items.length / 2;
+  if (items.some(({ isChoice, isChosenBehind }) => isChoice && (isMenu || !isChosenBehind))) return false;
+  if (items.some(({ step }) => kindOf(step) !== kindOf(first.step))) return false;
   if (!isNumbered && !isFirstStep(tree, first.step, document)) return false;
   return items.every(({ step }, index) => index === 0 || comesBefore(items[index - 1]?.step ?? "", step));
 }

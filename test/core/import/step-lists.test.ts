@@ -34,6 +34,21 @@ describe("a list of a document that goes through the steps", () => {
     ]);
   });
 
+  test("leads to its first step where the words of one tell when it does something", () => {
+    const imported = listed(
+      ["step-01-load", "step-02-scan", "step-03-render"],
+      "Read fully and follow `./steps/step-01-load.md`",
+      "",
+      "1. `step-01-load.md` - Load it",
+      "2. `step-02-scan.md` - Run the scan",
+      "3. `step-03-render.md` - Render it, and stop when asked to",
+    );
+    expect(ways(imported)).toEqual([
+      "step-01-load -next*-> step-02-scan",
+      "step-02-scan -next*-> step-03-render",
+    ]);
+  });
+
   test.each([
     [
       "their names tell what is done",

@@ -142,3 +142,37 @@ test("a letter in quotes is one, and a line's own condition comes before one abo
   const way = secondSays(lines).edges.find(({ to }) => to === "step-01-pot");
   expect([way?.label, way?.conditionText]).toEqual(["C", "After it has brewed, load ./step-01-pot.md."]);
 });
+
+test("of several ways in a line each has its own case, in marks before its arrow, and the words around it", () => {
+  const before = "If there is tea (green, black, white or any other that the house has), set it out. ".repeat(
+    4,
+  );
+  const cases = "`cold`/`old` → `./step-01-pot.md`, `warm` → `./step-03-cup.md`";
+  const made = secondSays(`- ${before}Then exit to the step of its state: ${cases}. Sit down.`);
+  const from = made.edges.filter((edge) => edge.from === "step-02-leaf");
+  expect(from.map(({ to, label }) => [to, label])).toEqual([
+    ["step-01-pot", "cold/old"],
+    ["step-03-cup", "warm"],
+  ]);
+  expect(from[0]?.conditionText).toMatch(/^Then exit to the step of its state: cold\/old → /);
+});
+
+test("a chain of steps in a line is no way past the first, whatever stands behind its name", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea" },
+      "Load ./steps/step-01-pot.md",
+      "",
+      "In a hurry, when called so, the chain is: step-01-pot.md §1 (look) → §2 (smell) → `step-03-cup.md`.",
+    ),
+    "steps/step-01-pot.md": page({}, "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page({}, "load ./step-03-cup.md"),
+    "steps/step-03-cup.md": page({}, "The last step."),
+  });
+  expect(made.nodes.map(({ id }) => id)).toEqual(["step-01-pot", "step-02-leaf", "step-03-cup"]);
+});
+
+test("a compound is no word that leads on", () => {
+  const made = secondSays("Keep to what step-01-pot.md §4 derives, without mid-run changes.");
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).not.toContain("step-02-leaf step-01-pot");
+});
