@@ -44,7 +44,7 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const custom = customizationOf(tree, entry.path);
   for (const { file, line, message } of custom.problems) findings.add("warning", file, line, message);
   const places = new Places(entry, findings, custom.files.length > 0 ? [CUSTOMIZATION] : []);
-  const calls = callsOf(tree, graph, entry.path, findings);
+  const calls = callsOf(tree, graph, entry, findings);
   takeAlong(tree, entry, graph, calls, places);
   const made = new PackageMaker({ tree, entry, graph, config, custom, places, findings });
   made.tellOfNames();

@@ -30,9 +30,10 @@ const MAX_CALLS = 100;
 export function callsOf(
   tree: SourceTree,
   { texts, called }: Pick<SourceGraph, "texts" | "called">,
-  from: string,
+  { path: from, name: own }: { readonly path: string; readonly name: string },
   findings: ImportFindings,
 ): readonly Call[] {
+  const itself = new Set([nameOf(folderOf(from)), own.toLowerCase()]);
   const calls = new Map(
     [...called].map((folder): [string, Call] => [nameOf(folder), { name: nameOf(folder), folder }]),
   );
@@ -41,7 +42,7 @@ export function callsOf(
       const text = line.text.slice(0, 2_000);
       if (!/\bskill\b/i.test(text)) continue;
       for (const { name, isCalled } of skillsIn(text)) {
-        if (calls.size >= MAX_CALLS || calls.has(name) || nameOf(folderOf(from)) === name) continue;
+        if (calls.size >= MAX_CALLS || calls.has(name) || itself.has(name)) continue;
         const folder = folderOfSkill(tree, name, from);
         if (folder === undefined && !isCalled) continue;
         calls.set(name, { name, ...(folder === undefined ? {} : { folder }) });

@@ -163,11 +163,13 @@ interface Child {
   readonly kind: "folder" | "text" | "other";
 }
 
+const HOLDS_SKILLS = /^\.?skills?$/;
 const MARKS = ["_bmad", ".bmad", "bmad", ".git", "src/core", "src/core-skills"];
 
 /**
  * Where to look for what a workflow uses beside its own folder, such as its module's configuration and the core: the nearest
- * directory above it that holds an installation, a module or a repository; the folder itself where there is none.
+ * directory above it that holds an installation, a module or a repository. Where there is none, a skill's folder among others in
+ * `skills`, and else the folder itself.
  */
 export async function sourceRootOf(folder: string): Promise<string> {
   let at = folder;
@@ -177,7 +179,7 @@ export async function sourceRootOf(folder: string): Promise<string> {
     if (dirname(at) === at) break;
     at = dirname(at);
   }
-  return folder;
+  return HOLDS_SKILLS.test(basename(dirname(folder))) ? dirname(folder) : folder;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -236,6 +236,13 @@ test("skills are found in hidden folders that are named after them or hold them"
   expect(packages.map(({ name }) => name)).toEqual(["tea0", "tea1"]);
 });
 
+test("the skills beside one in a folder of skills are at hand, without an installation or a repository around", async () => {
+  put("kit/.claude/skills/tea/SKILL.md", "---\nname: tea\n---\nInvoke the `taste` skill.\n");
+  put("kit/.claude/skills/taste/SKILL.md", "---\nname: taste\n---\nTaste it.\n");
+  expect(await run("~/kit/.claude/skills/tea", "--out", "~/made")).toBe(0);
+  expect(output.text).toContain("taken along: taste");
+});
+
 test("what is read is bounded, and nothing leads out of it: links, other encodings, hidden and huge files", async () => {
   putTea("kit/tea");
   put("secret.md", "a secret\n");

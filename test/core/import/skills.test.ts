@@ -28,6 +28,13 @@ test("a skill that is called and not at hand is told of, one that is not called 
   ]);
 });
 
+test("a skill that names itself calls none, wherever it lies", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "Tea" }, "Use the `tea` skill with care: invoke the skill `smell`."),
+  });
+  expect(made.calls).toEqual([{ name: "smell" }]);
+});
+
 test("what the references of a skill without steps ask for is what it needs", () => {
   const made = importOf({
     ...tea("Read `references/brew.md` before you begin."),
