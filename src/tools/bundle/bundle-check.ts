@@ -71,6 +71,9 @@ export function nothingRuns({
 }: BundleReport): string | undefined {
   if (workflows.some(({ ok }) => ok)) return undefined;
   const importable = others.filter(({ form }) => form !== "agent").length;
+  if (importable > 0 && packages.length > 0) {
+    return `The packages run as they are, and there is no bundle. Import the others first, ${importable} can be: interlock package import <path>`;
+  }
   if (importable > 0) {
     return `None of these runs as it is. Import them first, ${importable} can be: interlock package import <path>`;
   }

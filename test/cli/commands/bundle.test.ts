@@ -77,6 +77,16 @@ test("a directory of other forms is listed with what to do, and ends with 1: non
   });
 });
 
+test("packages that lie beside what is to be imported are not said to run only then", async () => {
+  world.put("kit/tea/SKILL.md", "---\nname: tea\n---\nBrew it.\n");
+  expect(await main(["package", "import", world.at("kit/tea"), "--out", world.at("kit/made")])).toBe(0);
+  output = "";
+  expect(await main(["bundle", "list", world.at("kit")])).toBe(1);
+  expect(output).toContain(
+    "The packages run as they are, and there is no bundle. Import the others first, 1 can be",
+  );
+});
+
 test("an empty directory is never fine", async () => {
   world.put("empty/notes.md", "x");
   expect(await main(["bundle", "list", world.at("empty")])).toBe(1);
