@@ -48,7 +48,9 @@ export function theOnly(
   const name = excerpt(wanted);
   if (only === undefined) {
     const who = stores.length === 1 ? `the store ${excerpt(stores[0]?.name ?? "")} has no` : "no store has a";
-    throw new UsageError(`"${name}" is no directory, and ${who} project of that name. See: ${listing}`);
+    throw new UsageError(
+      `"${name}" is no directory, and ${who} project of that name. Make the directory first, or see: ${listing}`,
+    );
   }
   if (found.length === 1) return only;
   const having = [...new Set(found.map(({ store }) => store))];

@@ -71,7 +71,7 @@ function whyNotHere({ page, text }: Block): string | undefined {
   return key;
 }
 
-/** The words of each command in a block; what only says which model there is, is said by the bench. */
+/** The words of each command in a block; what only says which model there is, or makes a directory, is done by the bench. */
 function commandsOf({ text }: Block): readonly (readonly string[])[] {
   return text.split("\n").flatMap((line) => {
     const words = [...line.matchAll(/"([^"]*)"|(#.*)|(\S+)/g)];
@@ -79,7 +79,7 @@ function commandsOf({ text }: Block): readonly (readonly string[])[] {
     const said = (end === -1 ? words : words.slice(0, end)).map(
       ([, quoted, , plain]) => quoted ?? plain ?? "",
     );
-    return said.length === 0 || said[0] === "export" ? [] : [said];
+    return said.length === 0 || ["export", "mkdir"].includes(said[0] ?? "") ? [] : [said];
   });
 }
 
