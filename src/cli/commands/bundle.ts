@@ -6,7 +6,7 @@ import {
   checkBundles,
   nothingRuns,
 } from "../../tools/bundle/bundle-check.js";
-import { UNREAD } from "../../core/import/left-out.js";
+import { UNREAD_ENTRY } from "../../core/import/left-out.js";
 import { shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -63,7 +63,7 @@ function printOthers({ others = [], packages = [], unread = [], complete }: Bund
     print(`package   ${path}`);
     print(`    to run it: interlock run ${shellWord(path, "<package>")}`);
   }
-  for (const path of unread) print(`unread    ${path}  ${UNREAD}`);
+  for (const path of unread) print(`unread    ${path}  ${UNREAD_ENTRY}`);
   if (complete === false) print(MORE_BELOW);
 }
 

@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
-import { UNREAD, unreadEntries } from "../../core/import/left-out.js";
+import { UNREAD_ENTRY, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { isBelow } from "../../core/import/references.js";
 import { workflowBeside } from "../../core/import/source-tree.js";
@@ -53,7 +53,7 @@ export async function packageImportCommand(source: string, options: ImportOption
   if (options.json === true) printJson({ ok, packages: made.map(toJson), ...left, ...bound });
   else {
     for (const one of made) printMade(one, options);
-    for (const path of unread) print(`  error    ${path}  ${UNREAD}`);
+    for (const path of unread) print(`  error    ${path}  ${UNREAD_ENTRY}`);
   }
   if (!complete && options.json !== true) print(MORE_BELOW);
   if (options.all === true && options.json !== true) {

@@ -4,8 +4,11 @@ import { isBelow } from "./references.js";
 import { type LeftOut, type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { isEntryName } from "./step-files.js";
 
-/** What is said of a text that could not be read. */
-export const UNREAD = "is no UTF-8 text of at most 1 MiB: it was not read";
+const UNREAD = "is no UTF-8 text of at most 1 MiB: it was not read";
+const DENIED = "cannot be opened: check its permissions";
+/** What is said of a file that a workflow would begin with. */
+export const UNREAD_ENTRY =
+  "was not read: it is no UTF-8 text of at most 1 MiB, or its permissions are against it";
 
 /** Says which files of a workflow's folder its package does not have: each step that could not be read, and what else there is. */
 export function reportLeftOut(
@@ -16,8 +19,9 @@ export function reportLeftOut(
   const folder = folderOf(entry.document);
   const below = [...tree.leftOut].filter(([path]) => isBelow(path, folder));
   const isPage = ([path, why]: readonly [string, LeftOut]): boolean =>
-    why === "unread" && path.endsWith(".md");
-  for (const [path] of below.filter(isPage)) findings.add("warning", path, 0, UNREAD);
+    why === "denied" || (why === "unread" && path.endsWith(".md"));
+  for (const [path, why] of below.filter(isPage))
+    findings.add("warning", path, 0, why === "denied" ? DENIED : UNREAD);
   const others = below.filter((each) => !isPage(each));
   const tell = (reason: LeftOut, what: string): void => {
     const paths = others.filter(([, why]) => why === reason);
@@ -32,11 +36,19 @@ export function reportLeftOut(
 
 /** Why nothing is at a path that a step names. */
 export function whyAbsent(tree: SourceTree, path: string): string {
-  return tree.leftOut.has(path) ? "was not read" : "does not exist";
+  const isThere = [...ancestorsOf(path)].some((each) => tree.leftOut.has(each));
+  return isThere ? "was not read" : "does not exist";
+}
+
+/** A path, and the folders that it lies in. */
+function* ancestorsOf(path: string): Generator<string> {
+  for (let at = path; at !== ""; at = folderOf(at)) yield at;
 }
 
 /** The files that a workflow would begin with, if they could be read. */
 export function unreadEntries(tree: SourceTree): readonly string[] {
-  const unread = [...tree.leftOut].filter(([, why]) => why === "unread").map(([path]) => path);
+  const unread = [...tree.leftOut]
+    .filter(([, why]) => why === "unread" || why === "denied")
+    .map(([path]) => path);
   return unread.filter((path) => isEntryName(nameOf(path))).sort();
 }

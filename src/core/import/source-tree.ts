@@ -7,8 +7,11 @@ import { fail, ok } from "../errors.js";
  */
 export type SourceFiles = ReadonlyMap<string, string>;
 
-/** Why a file is not among the texts: it could not be read (no UTF-8, or too large), is of a kind that is not read, or a link. */
-export type LeftOut = "unread" | "no text" | "link";
+/**
+ * Why a file is not among the texts: it could not be read (no UTF-8, or too large), may not be opened, is of a kind that is not read,
+ * or a link. A folder may not be opened.
+ */
+export type LeftOut = "unread" | "denied" | "no text" | "link";
 
 /** Of so many files of one name the one that is meant is looked for. */
 const MAX_CANDIDATES = 200;

@@ -146,9 +146,12 @@ class PackageWalk {
 /** A file that could not be read as part of a package. */
 export class PackageFileRefused extends Error {
   readonly finding: Finding;
+  /** The system's code, where it has refused it. */
+  readonly code: string;
 
-  constructor(path: string, message: string) {
+  constructor(path: string, message: string, code = "") {
     super(message);
+    this.code = code;
     this.finding = errorFinding(path, "$", message);
   }
 }
@@ -217,7 +220,8 @@ function openPackageFile(root: string, path: string): number {
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
   } catch (error) {
-    throw new PackageFileRefused(path, `cannot be opened (${systemCode(error)}): check its permissions`);
+    const code = systemCode(error);
+    throw new PackageFileRefused(path, `cannot be opened (${code}): check its permissions`, code);
   }
   throw new PackageFileRefused(path, "is not a regular file");
 }

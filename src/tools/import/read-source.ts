@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { isEntryName } from "../../core/import/step-files.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
-import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
+import { PackageFileRefused, readPackageFile, systemCode } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
 const MAX_DEPTH = 16;
@@ -16,6 +16,7 @@ const MAX_LEVELS_UP = 8;
 const MAX_OTHERS = 500;
 const MAX_OTHERS_BYTES = 8 * 1024 * 1024;
 
+const DENIED: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
 /** What is said of a directory that a bound was reached in. */
@@ -28,7 +29,7 @@ export interface ReadSource {
   readonly root: string;
   readonly tree: SourceTree;
   readonly complete: boolean;
-  /** Paths of texts that could not be read: no UTF-8, or too large. */
+  /** Paths of texts that could not be read: no UTF-8, too large, or not ours to open. */
   readonly unread: readonly string[];
   /** Directories that are packages: what begins in them has been imported, and they are not looked into. */
   readonly packages: readonly string[];
@@ -49,7 +50,7 @@ export async function readSource(root: string, first: string = root): Promise<Re
   const isInside = begin !== "" && !begin.startsWith("..");
   const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
   const { files, leftOut, packages } = reader;
-  const unread = [...leftOut].filter(([, why]) => why === "unread").map(([path]) => path);
+  const unread = [...leftOut].filter(([, why]) => why === "unread" || why === "denied").map(([path]) => path);
   return { root: reader.root, tree: new SourceTree(files, leftOut), complete, unread, packages };
 }
 
@@ -95,7 +96,9 @@ class TreeReader {
 
   private async childrenOf(folder: string): Promise<Child[]> {
     const children: Child[] = [];
-    const directory = await opendir(join(this.root, folder)).catch(() => undefined);
+    const directory = await opendir(join(this.root, folder)).catch((error: unknown) => {
+      if (folder !== "" && DENIED.has(systemCode(error))) this.leave(folder, "denied");
+    });
     if (directory === undefined) return children;
     for await (const entry of directory) {
       if (entry.isDirectory()) {
@@ -147,7 +150,8 @@ class TreeReader {
       this.bytes += bytes.length;
     } catch (error) {
       if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
-      this.leftOut.set(path, "unread");
+      const isDenied = error instanceof PackageFileRefused && DENIED.has(error.code);
+      this.leftOut.set(path, isDenied ? "denied" : "unread");
     }
     return true;
   }

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -12,6 +13,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { main } from "../../../src/cli/program.js";
 import { commandOutput } from "../../fakes/command-output.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 const output = commandOutput();
 let dir: string;
@@ -279,8 +281,19 @@ test("names a skill that cannot be read, and does not end well without it", asyn
   put("kit/skills/the/SKILL.md", Uint8Array.of(0x23, 0x20, 0x54, 0x68, 0xe9, 0x0a));
   expect(await run("~/kit", "--all", "--out", "~/made")).toBe(1);
   expect(output.text).toContain(
-    "error    skills/the/SKILL.md  is no UTF-8 text of at most 1 MiB: it was not read",
+    "error    skills/the/SKILL.md  was not read: it is no UTF-8 text of at most 1 MiB, or its permissions",
   );
   expect(await main(["bundle", "check", join(dir, "kit")])).toBe(1);
-  expect(output.text).toContain("unread    skills/the/SKILL.md  is no UTF-8");
+  expect(output.text).toContain("unread    skills/the/SKILL.md  was not read: it is no UTF-8");
+});
+
+test("what may not be opened is told as that: a step, and a folder", async () => {
+  putTea("tea");
+  put("tea/data/pots.csv", "iron\n");
+  chmodSync(join(dir, "tea/steps/step-02-end.md"), 0);
+  chmodSync(join(dir, "tea/data"), 0);
+  await withoutRights(dir, () => run("~/tea", "--out", "~/made"));
+  expect(output.text).toContain("warning  data  cannot be opened: check its permissions\n");
+  expect(output.text).toContain("warning  steps/step-02-end.md  cannot be opened: check its permissions\n");
+  expect(output.text).toContain('names "steps/step-02-end.md", which was not read');
 });
