@@ -183,8 +183,23 @@ export function checkReference(reference: Reference, files: FileIndex): Checked<
     return { findings: [errorFinding(file, path, `the path ${quote(target)} ${problem}`)] };
   }
   const canonical = normalizePackagePath(target);
-  if (files.paths.has(canonical) && !/(?:^|\/)\.?$/.test(target)) return { value: canonical, findings: [] };
+  if (files.paths.has(canonical) && !/(?:^|\/)\.?$/.test(target)) {
+    const hidden = `names ${quote(target)}, with a blank that nobody sees: models leave it out, and find no file. Rename it`;
+    return {
+      value: canonical,
+      findings: BLANK_AT_END.test(target) ? [warningFinding(file, path, hidden)] : [],
+    };
+  }
   return { findings: [errorFinding(file, path, missingFile(target, canonical, files))] };
+}
+
+/** At the end of a name. */
+const BLANK_AT_END = /\s(?:\/|$)/u;
+
+/** A name in which letters that look alike do not: `cafe\u{301}`. */
+function spelledOut(name: string): string {
+  const point = (letter: string): string => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`;
+  return name.replaceAll(/[^ -~]/gu, point);
 }
 
 function missingFile(target: string, canonical: string, files: FileIndex): string {
@@ -192,6 +207,9 @@ function missingFile(target: string, canonical: string, files: FileIndex): strin
     return `names ${quote(target)}, which is a folder: name a file in it`;
   }
   const alike = files.byFold.get(foldPath(canonical));
+  if (alike !== undefined && alike.normalize("NFC") === canonical.normalize("NFC")) {
+    return `names "${spelledOut(target)}", but the file is called "${spelledOut(alike)}", which looks the same: write both in one Unicode form`;
+  }
   if (alike !== undefined && alike !== canonical) {
     return `names ${quote(target)}, but the file is called ${quote(alike)}: spell it exactly so`;
   }

@@ -177,7 +177,14 @@ describe("documents", () => {
 });
 
 describe("files that a package names", () => {
-  const index = indexFiles(["bmad.json", "docs/a.md", "docs/b.md", "more/a.md"]);
+  const index = indexFiles([
+    "bmad.json",
+    "docs/a.md",
+    "docs/b.md",
+    "docs/café.md",
+    "docs/end.md ",
+    "more/a.md",
+  ]);
   const refer = (target: string) => checkReference({ file: "bmad.json", path: "$.x", target }, index);
 
   test("are found under exactly their name", () => {
@@ -185,10 +192,22 @@ describe("files that a package names", () => {
     expect(refer("./docs/a.md").value).toBe("docs/a.md");
   });
 
+  test("a blank at the end of a name is told of: nobody sees it, and models leave it out", () => {
+    const { value, findings } = refer("docs/end.md ");
+    expect([value, said(findings)]).toEqual([
+      "docs/end.md ",
+      [expect.stringMatching(/^warning .*with a blank/)],
+    ]);
+  });
+
   test.each([
     ["/etc/passwd", "the path"],
     ["docs", "which is a folder: name a file in it"],
     ["docs/A.md", 'but the file is called "docs/a.md": spell it exactly so'],
+    [
+      "docs/cafe\u0301.md",
+      String.raw`names "docs/cafe\u{301}.md", but the file is called "docs/caf\u{e9}.md", which looks the same: write both in one Unicode form`,
+    ],
     ["a.md", "which the package does not have: add it, or did you mean docs/a.md, more/a.md"],
     ["none.md", "which the package does not have: add it"],
   ])("%s: %s", (target, sentence) => {
