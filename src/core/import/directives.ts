@@ -72,7 +72,7 @@ const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bi
 export function directiveOf(line: SourceLine, token: Token, before: string, above = ""): Directive {
   if (line.isCode) return USE;
   const text = line.text.trim();
-  if (text.startsWith("|")) return rowOf(text, token);
+  if (text.startsWith("|")) return rowOf(text, token, line.text.slice(0, token.at));
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
@@ -144,9 +144,15 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
   );
 }
 
-/** A row of a menu, `| [C] | workflow-create.md | … |`, leads on; any other table tells of files. */
-function rowOf(text: string, token: Token): Directive {
-  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1];
+const GOES_IN_CELL =
+  /\|\s{0,4}[`*]{0,2}(?:(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto|load|read|follow|execute|run)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+
+/** A row of a menu, `| [C] | workflow-create.md | … |`, `| C2 | Again | Go to x.md |`, leads on; any other table tells of files. */
+function rowOf(text: string, token: Token, lead: string): Directive {
+  const goes = GOES_IN_CELL.test(lead)
+    ? /^\|\s{0,4}[`*]{0,2}([A-Z]\d?)[`*]{0,2}\s{0,4}\|/.exec(text)?.[1]
+    : undefined;
+  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1] ?? goes;
   if (label === undefined || !token.text.endsWith(".md")) return USE;
   const words = withoutMarks(text.replaceAll("|", " "));
   return { kind: "go", label, condition: words.slice(0, 300), isDefault: false, words };
@@ -204,7 +210,7 @@ const MAX_WORDS = 800;
 
 /** What the last condition before a step's name says, else one behind it in the same sentence. */
 function whenOf(lead: string, rest: string): string | undefined {
-  const said = lead.replaceAll(ASIDE, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
+  const said = lead.replaceAll(ASIDE, " ").replaceAll(QUESTION, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
   const before = [...said.matchAll(CONDITION)];
   const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
   const behind = sentenceIn(rest);
@@ -215,6 +221,8 @@ function whenOf(lead: string, rest: string): string | undefined {
     .replace(/[.,;\s]{1,20}$/, "");
 }
 
+/** What a user may say: "What if we …" */
+const QUESTION = /["“][^"“”\n]{1,80}\b(?:if|when|unless)\b[^"“”\n]{0,80}["”]/gi;
 /** `<action if="it is cold">` */
 const ATTRIBUTE = /\b(if|when)=["']([^"'<>]{1,80})["']>?/gi;
 /** What stands in brackets: "(if any)". */
@@ -237,7 +245,7 @@ const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
 /** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
 const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;

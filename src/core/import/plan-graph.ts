@@ -29,7 +29,7 @@ import {
   resumesRun,
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
-import { unsaidWays } from "./unsaid-ways.js";
+import { unsaidBeside, unsaidWays } from "./unsaid-ways.js";
 import { reportMissing, reportName, tellOfNumber } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
@@ -149,8 +149,9 @@ class GraphWalk {
     this.followNames(path, source);
     this.followLists(path);
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
+    else this.tellOfUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
-    if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
+    if (lacksFirst(this.edgesFrom(path))) this.followOrder(path, source);
   }
 
   private referencesOf(path: string, source: SourceText): References {
@@ -340,6 +341,15 @@ class GraphWalk {
     }
   }
 
+  private tellOfUnsaid(path: string, source: SourceText, references: References): void {
+    const led = new Set(this.edgesFrom(path).map(({ to }) => to));
+    const around = { document: this.entry.document, led };
+    for (const [to, line] of unsaidBeside(this.tree, path, source, references, around)) {
+      const what = `names ${named(nameOf(to))} in words that are not known: no way was made, as others lead on`;
+      this.findings.add("note", path, line, what);
+    }
+  }
+
   /** The one step that blocks of code alone lead to: people leave fences open. */
   private followCode(path: string, source: SourceText, references: References): void {
     const [only, ...others] = waysInCode(this.tree, path, source, references);
@@ -411,4 +421,9 @@ class GraphWalk {
   private edgesFrom(path: string): readonly SourceEdge[] {
     return [...this.edges.values()].filter((edge) => edge.from === path);
   }
+}
+
+/** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file. */
+function lacksFirst(edges: readonly SourceEdge[]): boolean {
+  return edges.every(({ label }) => /^[A-Z][2-9]$/.test(label));
 }

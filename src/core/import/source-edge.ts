@@ -16,7 +16,7 @@ export interface SourceEdge {
 
 /** Of two lines that say the same way: a menu's letter over any other words, a condition of its own over one above, the default if one says so. */
 export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
-  const isLetter = (label: string): boolean => label.length === 1;
+  const isLetter = (label: string): boolean => /^(?:.|[A-Z]\d)$/.test(label);
   const isOwn = known.isFromAbove === true && other.condition !== undefined && other.isFromAbove !== true;
   const [first, second] = isOwn ? [other, known] : [known, other];
   const isPlain =

@@ -1,7 +1,7 @@
 import { labelOf, wordsUnknownAt, tokensInBody } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
-import type { References } from "./references.js";
-import type { SourceText } from "./source-text.js";
+import type { References, Token } from "./references.js";
+import type { SourceLine, SourceText } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
 
@@ -32,15 +32,12 @@ export function unsaidWays(
   if (path !== entry.document && !steps.has(path)) return []; // it is material
   const ways = new Map<string, UnsaidWay>();
   const led = new Set<string>();
-  for (const { line, token, before } of tokensInBody(source.body)) {
-    const target = line.isCode ? undefined : references.resolve(token.text);
-    if (target?.kind !== "file" || target.path === path) continue;
-    if (!steps.has(target.path) || resumesRun(target.path) || comesBefore(target.path, path)) continue;
-    if (!wordsUnknownAt(line, token, before)) continue;
-    const way = { to: target.path, line: line.number, ...labelOf(line.text, token.at) };
-    if (AFTER_COLON.test(line.text.slice(0, token.at))) led.add(target.path);
-    const known = ways.get(target.path);
-    if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target.path, way);
+  for (const { target, line, token } of unsaidNames(source, references, steps, path)) {
+    if (comesBefore(target, path)) continue;
+    const way = { to: target, line: line.number, ...labelOf(line.text, token.at) };
+    if (AFTER_COLON.test(line.text.slice(0, token.at))) led.add(target);
+    const known = ways.get(target);
+    if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target, way);
   }
   const items = [...ways.values()].filter(({ label }) => label.length === 1);
   if (items.length > 0) return [...ways.values()].filter((way) => items.includes(way) || led.has(way.to));
@@ -48,4 +45,35 @@ export function unsaidWays(
   return [...ways.values()]
     .filter(({ to }) => first.includes(to))
     .map((way) => ({ ...way, isDefault: first.length === 1 }));
+}
+
+/** The steps that lines of a text name in no known words. */
+function* unsaidNames(
+  source: SourceText,
+  references: References,
+  steps: ReadonlySet<string>,
+  path: string,
+): Generator<{ readonly target: string; readonly line: SourceLine; readonly token: Token }> {
+  for (const { line, token, before } of tokensInBody(source.body)) {
+    const target = line.isCode ? undefined : references.resolve(token.text);
+    if (target?.kind !== "file" || target.path === path) continue;
+    if (!steps.has(target.path) || resumesRun(target.path) || !wordsUnknownAt(line, token, before)) continue;
+    yield { target: target.path, line, token };
+  }
+}
+
+/** Those of them that no way of the step leads to, with the first line of each: a way back may be said so. */
+export function unsaidBeside(
+  tree: SourceTree,
+  path: string,
+  source: SourceText,
+  references: References,
+  { document, led }: { readonly document: string; readonly led: ReadonlySet<string> },
+): ReadonlyMap<string, number> {
+  const steps = new Set(stepsBelow(tree, folderOf(document)));
+  const found = new Map<string, number>();
+  if (path === document || !steps.has(path)) return found;
+  for (const { target, line } of unsaidNames(source, references, steps, path))
+    if (!led.has(target) && !found.has(target)) found.set(target, line.number);
+  return found;
 }

@@ -74,3 +74,20 @@ test.each([
   });
   expect(ways(made)).toEqual([]);
 });
+
+test("a way back in words that are not known is told of where others lead on: it is lost, but not without a word", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# 1\n\nLoad `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md": page(
+      { nextStepFile: "./step-03-cup.md" },
+      "# 2",
+      "",
+      "- Sinon, suivez `./step-01-pot.md`.",
+    ),
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(said(made, true)).toEqual([
+    'note steps/step-02-leaf.md:6 names "step-01-pot.md" in words that are not known: no way was made, as others lead on',
+  ]);
+});

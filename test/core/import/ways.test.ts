@@ -176,3 +176,44 @@ test("a compound is no word that leads on", () => {
   const made = secondSays("Keep to what step-01-pot.md §4 derives, without mid-run changes.");
   expect(made.edges.map(({ from, to }) => `${from} ${to}`)).not.toContain("step-02-leaf step-01-pot");
 });
+
+test("a table whose cells send on is a menu by its letters, and one that describes steps is none", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page(
+      { nextStepFile: "./step-03-cup.md" },
+      "| Choice | What | Where |",
+      "| ------ | ---- | ----- |",
+      "| C1 | On | Continue to step-03-cup.md |",
+      "| C2 | Again | Go to step-01-pot.md |",
+      "",
+      "| A | step-04-sip.md | Load the cup |",
+    ),
+    "steps/step-03-cup.md": page({}, "load ./step-04-sip.md"),
+    "steps/step-04-sip.md": page({}, "The last step."),
+  });
+  const from = made.edges.filter((edge) => edge.from === "step-02-leaf");
+  expect(from.map(({ to, label }) => [to, label])).toEqual([
+    ["step-03-cup", "C1"],
+    ["step-01-pot", "C2"],
+  ]);
+});
+
+test("a menu whose first item names no file leads on to the next step beside its other ways", () => {
+  const menu = importOf({
+    "SKILL.md": page({ name: "tea" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page({}, "| C1 | On | Proceed |", "| C2 | Again | Go to step-01-pot.md |"),
+    "steps/step-03-cup.md": page({}, "The last step."),
+  });
+  expect(menu.edges.filter(({ from }) => from === "step-02-leaf").map(({ to }) => to)).toEqual([
+    "step-01-pot",
+    "step-03-cup",
+  ]);
+});
+
+test("a condition that the user's words hold is none", () => {
+  const made = secondSays('- Improvement: "Could we ...", "What if we ..." -> Go to `./step-01-pot.md`');
+  expect(made.edges.find(({ to }) => to === "step-01-pot")?.label).toBe("next");
+});
