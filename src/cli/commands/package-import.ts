@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
 import { UNREAD_ENTRY, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
@@ -90,7 +90,7 @@ async function readEntries(named: string): Promise<ReadEntries> {
     throw new CommandError(`"${named}" is a package already. It runs: interlock run ${shellWord(folder)}`);
   const source = await readSource(await sourceRootOf(folder), folder);
   const within = relative(source.root, path).split(sep).join("/");
-  const all = findEntries(source.tree);
+  const all = findEntries(source.tree, basename(source.root));
   const entries = entry.isDirectory()
     ? all.filter((found) => isBelow(found.path, within))
     : all.filter(

@@ -30,13 +30,13 @@ export interface Entry {
 
 const MAX_TEXT = 600;
 
-/** Every file of a tree that a workflow begins with, in the order of the paths. */
-export function findEntries(tree: SourceTree): readonly Entry[] {
+/** Every file of a tree that a workflow begins with, in the order of the paths. What has no name is called as its folder; `root` is the tree's. */
+export function findEntries(tree: SourceTree, root = ""): readonly Entry[] {
   const entries: Entry[] = [];
   const pointedAt = new Set<string>();
   for (const path of tree.paths) {
     if (!isEntryName(nameOf(path)) || isTemplate(tree, path)) continue;
-    const entry = /\.ya?ml$/.test(path) ? yamlEntry(tree, path) : textEntry(tree, path);
+    const entry = /\.ya?ml$/.test(path) ? yamlEntry(tree, path, root) : textEntry(tree, path, root);
     if (entry === undefined) continue;
     entries.push(entry);
     if (entry.document !== path) pointedAt.add(entry.document);
@@ -74,15 +74,15 @@ function beginsAbove(tree: SourceTree, folder: string): boolean {
 
 const BEGIN = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
 
-function yamlEntry(tree: SourceTree, path: string): Entry | undefined {
+function yamlEntry(tree: SourceTree, path: string, root: string): Entry | undefined {
   if (!/^workflow\.ya?ml$/.test(nameOf(path))) return undefined;
   const name = /^name:\s{0,8}["']?([^"'\n]{1,200})/m.exec(tree.text(path).slice(0, 20_000))?.[1];
-  const shown = name?.trim() ?? nameOf(folderOf(path));
+  const shown = name?.trim() ?? (nameOf(folderOf(path)) || root);
   return { path, name: shown, description: "", form: "yaml", document: path };
 }
 
 /** A `workflow-….md` that neither leads to steps nor has a name is a text about workflows. */
-function textEntry(tree: SourceTree, path: string): Entry | undefined {
+function textEntry(tree: SourceTree, path: string, root: string): Entry | undefined {
   const source = readSource(tree.text(path));
   const document = documentOf(tree, path, source);
   const described = textsOf(source.frontmatter);
@@ -91,17 +91,17 @@ function textEntry(tree: SourceTree, path: string): Entry | undefined {
   if (form !== "steps" && nameOf(path).startsWith("workflow-") && !own.has("name")) return undefined;
   return {
     path,
-    name: lineAt(own, "name") || fallbackName(path),
+    name: lineAt(own, "name") || fallbackName(path, root),
     description: lineAt(own, "description"),
     form,
     document,
   };
 }
 
-function fallbackName(path: string): string {
+function fallbackName(path: string, root: string): string {
   const name = nameOf(path).replace(/\.md$/, "");
   const folder = nameOf(folderOf(path));
-  return name === "SKILL" || name === "workflow" ? folder || name : name;
+  return name === "SKILL" || name === "workflow" ? folder || root || name : name;
 }
 
 function lineAt(texts: ReadonlyMap<string, string>, key: string): string {

@@ -95,7 +95,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const files = await findBundleFiles(root);
   const workflows: CheckedWorkflow[] = [];
   const source = await readSource(root);
-  const entries = findEntries(source.tree);
+  const entries = findEntries(source.tree, basename(root));
   const hidden = entries.filter(({ form }) => form === "yaml").map(({ path }) => join(root, path));
   const described = new Set(
     entries.filter(({ form }) => form !== "yaml").map(({ path }) => dirname(join(root, path))),

@@ -245,6 +245,13 @@ test("the skills beside one in a folder of skills are at hand, without an instal
   expect(output.text).toContain("taken along: taste");
 });
 
+test("a skill that says no name is called as its folder, wherever that lies", async () => {
+  put("tea-shop/SKILL.md", "# Tea\n\nBrew it.\n");
+  expect(await run("~/tea-shop", "--out", "~/made")).toBe(0);
+  expect(output.text).toContain("tea-shop  SKILL.md  1 nodes");
+  expect(readFileSync(join(dir, "made/bmad.json"), "utf8")).toContain('"tea-shop"');
+});
+
 test("what is read is bounded, and nothing leads out of it: links, other encodings, hidden and huge files", async () => {
   putTea("kit/tea");
   put("secret.md", "a secret\n");
