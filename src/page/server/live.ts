@@ -30,7 +30,9 @@ class MessageStream {
   constructor(response: ServerResponse) {
     this.response = response;
     const gone = new AbortController();
-    response.once("close", () => gone.abort(new Error("The page has gone.")));
+    const leave = (): void => gone.abort(new Error("The page has gone."));
+    if (response.destroyed) leave(); // it is told of once, and its run had to be found first
+    else response.once("close", leave);
     this.signal = gone.signal;
     response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
     response.flushHeaders();

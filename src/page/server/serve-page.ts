@@ -108,6 +108,10 @@ class Page {
       if (refusal !== null) throw new PageRefusal(403, "REFUSED", refusal);
       await this.route(request, response);
     } catch (error) {
+      if (response.headersSent) {
+        response.destroy(); // a browser that has gone before its stream could say why it ends
+        return;
+      }
       const refusal = toRefusal(error);
       if (refusal.status === 500) this.options.onFailure?.(error);
       request.resume();

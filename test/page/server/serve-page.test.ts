@@ -1,12 +1,15 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { type Socket, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { InterlockClient } from "../../../src/client/client.js";
-import { ROUTES } from "../../../src/page/api.js";
-import { servePage } from "../../../src/page/server/serve-page.js";
+import { LIVE_PATH, MAX_STREAMS, ROUTES } from "../../../src/page/api.js";
+import type { StoreReader } from "../../../src/contract/reads.js";
+import { type PageOptions, servePage } from "../../../src/page/server/serve-page.js";
+import { eventually } from "../../fakes/eventually.js";
 import { PageBrowser, sendRaw } from "../../fakes/page-browser.js";
 
-test("a browser that goes away in the middle of what it sends is no failure of the page's server", async () => {
+/** A page that serves no runs but those of `deps`, with a browser that has opened it. */
+async function openedPage(deps: Partial<Pick<PageOptions, "client" | "readerOf">> = {}) {
   const links: string[] = [];
   const failures: unknown[] = [];
   const page = await servePage({
@@ -21,9 +24,14 @@ test("a browser that goes away in the middle of what it sends is no failure of t
     port: 0,
     onLink: (url) => links.push(url),
     onFailure: (error) => failures.push(error),
+    ...deps,
   });
   onTestFinished(() => page.close());
-  const browser = await PageBrowser.open(links[0] ?? "");
+  return { page, failures, browser: await PageBrowser.open(links[0] ?? "") };
+}
+
+test("a browser that goes away in the middle of what it sends is no failure of the page's server", async () => {
+  const { page, failures, browser } = await openedPage();
   const headers = {
     ...browser.headers(),
     Origin: `http://${browser.own}`,
@@ -38,5 +46,52 @@ test("a browser that goes away in the middle of what it sends is no failure of t
     await once(gone, "close");
   }
   expect((await sendRaw(page.port, { path: "/healthz", headers })).status).toBe(200);
+  expect(failures).toEqual([]);
+});
+
+/** What a page has of one run, whose store has but this to say. */
+function ofOneRun(identify: () => Promise<unknown>, message: string) {
+  const handle = { identify, taskQueue: () => Promise.resolve("queue") };
+  const client = { handle: () => handle, onQueue: () => client } as unknown as InterlockClient; // the little that is asked of it
+  const ask = () => Promise.resolve({ ok: false as const, error: { code: "E_INTERNAL", message } });
+  return { client, readerOf: () => ({ ask }) as unknown as StoreReader };
+}
+
+/** A stream as no browser asks for it: with a body that never comes. */
+function watchRaw(browser: PageBrowser): Socket {
+  const lines = Object.entries(browser.headers()).map(([name, value]) => `${name}: ${value}`);
+  const socket = connect(browser.port, "127.0.0.1");
+  socket.write(`GET ${LIVE_PATH}?run=a HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Length: 5\r\n\r\n`);
+  return socket;
+}
+
+const IDS = { runId: "a", workflowId: "a" };
+
+test("a page that is loaded again and again, while Temporal is asked for its run, watches it all the same", async () => {
+  const asked: (() => void)[] = [];
+  const identify = () => new Promise((resolve) => asked.push(() => resolve(IDS)));
+  const { browser, page } = await openedPage(ofOneRun(identify, "Nothing to be read."));
+  for (let times = 1; times <= MAX_STREAMS; times += 1) {
+    const reloaded = watchRaw(browser);
+    await eventually(() => asked.length === times);
+    reloaded.destroy();
+  }
+  await sendRaw(page.port, { path: "/healthz", headers: browser.headers() }); // the server has seen them go
+  for (const answer of asked) answer();
+  const watching = await browser.watch("a");
+  expect(watching.status).toBe(200);
+  await watching.ended;
+  expect(watching.of("fault")).toHaveLength(1);
+});
+
+test("a browser that goes away while a stream says why it ends is no failure of the page's server", async () => {
+  const long = "y".repeat(16 * 1024 * 1024); // more than goes into a socket
+  const { browser, page, failures } = await openedPage(ofOneRun(() => Promise.resolve(IDS), long));
+  const reader = watchRaw(browser);
+  let said = "";
+  reader.on("data", (data) => (said += String(data)));
+  await eventually(() => said.includes("event: fault"));
+  reader.destroy();
+  await sendRaw(page.port, { path: "/healthz", headers: browser.headers() }); // an error that nobody takes ends the process
   expect(failures).toEqual([]);
 });
