@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import type { InterlockClient } from "../../../src/client/client.js";
 import { LIVE_PATH, MAX_STREAMS, ROUTES } from "../../../src/page/api.js";
@@ -94,4 +95,20 @@ test("a browser that goes away while a stream says why it ends is no failure of 
   reader.destroy();
   await sendRaw(page.port, { path: "/healthz", headers: browser.headers() }); // an error that nobody takes ends the process
   expect(failures).toEqual([]);
+});
+
+test("connections that send half a request, and those that send none, keep nobody out", async () => {
+  const { page } = await openedPage();
+  const waiting = Array.from({ length: 250 }, (_, index) => {
+    const held = connect(page.port, "127.0.0.1").on("error", () => undefined);
+    if (index % 2 === 0) held.write("GET / HTTP/1.1\r\nHost: ");
+    return held;
+  });
+  onTestFinished(() => {
+    for (const held of waiting) held.destroy();
+  });
+  await Promise.all(waiting.map((held) => once(held, "connect")));
+  const next = connect(page.port, "127.0.0.1");
+  next.write(`GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${page.port}\r\nConnection: close\r\n\r\n`);
+  expect(await text(next)).toMatch(/^HTTP\/1\.1 200 /);
 });
