@@ -4,6 +4,7 @@ import {
   CancellationScope,
   type ChildWorkflowHandle,
   condition,
+  getExternalWorkflowHandle,
   isCancellation,
   patched,
   startChild,
@@ -38,6 +39,22 @@ export interface Below extends RunResult {
  * workflow: cancelled with this one, and asked to end when this one is terminated. Throws the run's failure where it has not completed.
  */
 export async function runBelow(record: RunRecord, nodeId: string): Promise<Below> {
+  const other: Other = { workflowId: undefined };
+  try {
+    return await startedOrAwaited(record, nodeId, other);
+  } catch (error) {
+    if (other.workflowId !== undefined && isCancellation(error) && patched("no-run-below-left-behind"))
+      await cancelOther(other.workflowId);
+    throw error;
+  }
+}
+
+/** The run below that goes on by itself, while it is waited for: it is no child of this one. */
+interface Other {
+  workflowId: string | undefined;
+}
+
+async function startedOrAwaited(record: RunRecord, nodeId: string, other: Other): Promise<Below> {
   for (let times = 1; ; times += 1) {
     const begun = await prepare(record, nodeId);
     const { runId, workflowRef = "" } = begun.input;
@@ -45,6 +62,7 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
     if (record.carried.paused && patched("no-run-below-while-paused")) await waitUntilFree(record);
     record.below = { runId, workflowRef };
     const handle = await start(begun);
+    other.workflowId = handle === undefined ? begun.workflowId : undefined;
     if (handle === undefined) {
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));
@@ -93,6 +111,13 @@ async function start({
     if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
     throw error;
   }
+}
+
+/** One that is over meanwhile needs no cancellation. */
+async function cancelOther(workflowId: string): Promise<void> {
+  await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(workflowId).cancel()).catch(
+    () => undefined,
+  );
 }
 
 /** Waits for the end. A pause or a raised budget meanwhile is recorded at once. */

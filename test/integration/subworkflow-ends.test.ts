@@ -156,6 +156,23 @@ describe("a subworkflow that fails", () => {
   });
 });
 
+test("a run below that somebody has let go on by itself is cancelled with the run above that waits for it", async () => {
+  const bench = await openBench(asking);
+  const { run, below } = await started(bench);
+  await until(below, "waiting-user");
+  await below.cancel();
+  await expect(run.result()).rejects.toMatchObject(ABORTED);
+  const alone = await bench.client.retry(below.runId);
+  const again = await bench.client.retry(run.runId);
+  await eventually(async () => {
+    const { progress } = await again.state();
+    return progress.some(({ text }) => text.includes("goes on by itself"));
+  });
+  await again.cancel();
+  await expect(again.result()).rejects.toMatchObject(ABORTED);
+  await expect(alone.result()).rejects.toMatchObject(ABORTED);
+});
+
 describe("a run that is reset while it waits for a subworkflow", () => {
   /** To the first or the last workflow task that was completed. */
   async function reset(bench: Bench, { runId }: RunHandle, which: "first" | "last"): Promise<void> {
