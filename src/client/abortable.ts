@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
+import { knownFieldsIn } from "./interlock-error.js";
 
 /**
  * What is asked of Temporal until the signal ends it. The client listens to a signal for each request and never stops, which would hold
@@ -24,6 +25,23 @@ export async function abortable<T>(temporal: Client, signal: AbortSignal, ask: (
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** How long something is waited for. */
+export interface Waiting {
+  readonly signal?: AbortSignal;
+}
+
+const WAITING: Readonly<Record<keyof Waiting, true>> = { signal: true };
+
+/** As `abortable`, where there may be no signal. Throws `E_SCHEMA_VALIDATION` for another field. */
+export async function untilSignal<T>(
+  temporal: Client,
+  waiting: Waiting,
+  ask: (signal?: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { signal } = knownFieldsIn("how long it is waited", waiting, WAITING);
+  return signal === undefined ? ask() : abortable(temporal, signal, () => ask(signal));
 }
 
 /**

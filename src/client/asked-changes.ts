@@ -2,6 +2,23 @@ import type { JsonObject } from "../core/json.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 
+/** An answer to the question that a run waits with. */
+export interface RunAnswer {
+  readonly nodeId: string;
+  readonly text: string;
+  readonly question?: string;
+  readonly by?: string;
+  readonly answerId?: string;
+}
+
+export const ANSWER_FIELDS: Readonly<Record<keyof RunAnswer, true>> = {
+  nodeId: true,
+  text: true,
+  question: true,
+  by: true,
+  answerId: true,
+};
+
 /** Where a fork begins, and what it has of its own. */
 export interface ForkRun {
   /** The new run begins at this node, as the old one entered it last. */

@@ -19,6 +19,18 @@ export function requireRunName(value: unknown): void {
   );
 }
 
+/** A text that is not empty. Throws `E_SCHEMA_VALIDATION` for anything else. */
+export function requireText(what: string, value: unknown): void {
+  if (!z.string().min(1).safeParse(value).success) throw notValid(`${what} must be a text that is not empty`);
+}
+
+/** A list of such texts: of one text its letters would be looked for. */
+export function requireTexts(what: string, values: unknown): void {
+  if (!z.array(z.string().min(1)).safeParse(values).success) {
+    throw notValid(`${what} must be a list of texts that are not empty`);
+  }
+}
+
 /** In one form: as texts, times of several forms cannot be compared. */
 const timeSchema = z
   .string()
@@ -26,6 +38,16 @@ const timeSchema = z
     error: "must be a time as ISO 8601 has it, such as 2026-11-22T09:30:00Z",
   })
   .transform((text) => new Date(text).toISOString());
+
+const limitSchema = z.union([z.int().min(0), z.literal(Infinity)], {
+  error: "must be a whole number, or Infinity for all",
+});
+
+/** How many of a listing are wanted. Throws `E_SCHEMA_VALIDATION`. */
+export function requireLimit(limit: unknown): void {
+  const { error } = limitSchema.safeParse(limit);
+  if (error !== undefined) throw notValid(`limit: ${error.issues[0]?.message}`);
+}
 
 const listingSchema = z.strictObject({
   filter: z.strictObject({
@@ -36,9 +58,7 @@ const listingSchema = z.strictObject({
     taskQueues: z.array(z.string()).optional(),
     query: z.string().optional(),
   }),
-  limit: z.union([z.int().min(0), z.literal(Infinity)], {
-    error: "must be a whole number, or Infinity for all",
-  }),
+  limit: limitSchema,
 });
 
 /** What a listing is narrowed to. Throws `E_SCHEMA_VALIDATION` with the field. */

@@ -9,8 +9,9 @@ import { defined } from "../core/defined.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
+import type { Waiting } from "./abortable.js";
 import { CHANGES, FORK_FIELDS, type ForkRun, type RetryChanges } from "./asked-changes.js";
-import { parseListing, requireRunName } from "./asked-for.js";
+import { parseListing, requireLimit, requireRunName, requireText, requireTexts } from "./asked-for.js";
 import { begunWith, refuseInPlain } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
@@ -77,6 +78,13 @@ export type StartBundleRun = Startable<BundleRunInput>;
 
 /** What questions are narrowed to. */
 export type QuestionFilter = Omit<RunFilter, "phases">;
+
+/** Whether questions that come later are waited for, and how long. */
+interface FollowedQuestions extends Waiting {
+  readonly watch?: boolean;
+}
+
+const FOLLOWING: Readonly<Record<keyof FollowedQuestions, true>> = { watch: true, signal: true };
 
 const MAX_QUESTIONS = 10_000;
 /** How long a run is waited for that is asked for its question. */
@@ -262,6 +270,7 @@ export class InterlockClient {
 
   /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
   onQueue(taskQueue: string): InterlockClient {
+    requireText("a task queue", taskQueue);
     return taskQueue === this.taskQueue
       ? this
       : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
@@ -287,8 +296,9 @@ export class InterlockClient {
    */
   async *questions(
     filter: QuestionFilter = {},
-    { watch = false, signal }: { readonly watch?: boolean; readonly signal?: AbortSignal } = {},
+    following: FollowedQuestions = {},
   ): AsyncGenerator<OpenQuestion, void> {
+    const { watch = false, signal } = knownFieldsIn("how questions are followed", following, FOLLOWING);
     if (!watch) {
       yield* await this.openQuestions(filter, true);
       return;
@@ -321,11 +331,14 @@ export class InterlockClient {
 
   /** The runs whose id or workflow id begins so, newest first, at most `limit`. */
   async runsBeginningWith(prefix: string, limit: number): Promise<readonly ListedRun[]> {
+    requireText("what ids begin with", prefix);
+    requireLimit(limit);
     return runsWithPrefix(this.temporal, prefix, limit);
   }
 
   /** Which of these workflows Temporal still has. */
   async knowsOf(workflowIds: readonly string[]): Promise<ReadonlySet<string>> {
+    requireTexts("workflow ids", workflowIds);
     return knownWorkflowIds(this.temporal, workflowIds);
   }
 
@@ -336,6 +349,7 @@ export class InterlockClient {
 
   /** Whether workers poll a store's queue. `mayLive` says of a worker's identity whether it may be there still. */
   async polling(taskQueue: string, mayLive?: (identity: string) => boolean): Promise<Polling> {
+    requireText("a task queue", taskQueue);
     return pollingOf(this.temporal, taskQueue, mayLive);
   }
 

@@ -16,6 +16,8 @@ export interface EventChoice {
   readonly signal?: AbortSignal;
 }
 
+export const EVENT_FIELDS: Readonly<Record<keyof EventChoice, true>> = { from: true, signal: true };
+
 /** The run whose events are read. */
 interface ReadRun extends Addressed {
   readonly runId: string;

@@ -1,12 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
-import { abortable } from "./abortable.js";
+import { type Waiting, untilSignal } from "./abortable.js";
+import { ANSWER_FIELDS, type RunAnswer } from "./asked-changes.js";
 import { updateIdOf, whyNotTaken } from "./answer-id.js";
-import { type EventChoice, runEvents } from "./run-events.js";
+import { EVENT_FIELDS, type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
 import { historiesOf } from "./run-histories.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
-import { InterlockError, fieldsIn, idIn, isNotFound, toInterlockError } from "./interlock-error.js";
+import {
+  InterlockError,
+  fieldsIn,
+  idIn,
+  isNotFound,
+  knownFieldsIn,
+  toInterlockError,
+} from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import type { PendingWork } from "./pending-work.js";
 import { readPendingWork } from "./read-pending-work.js";
@@ -35,7 +43,13 @@ import type { RunBelowState, RunState } from "../core/run/run-state.js";
 import { ReadRefused, type StoreReader, type StoredArtifact } from "../contract/reads.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader, wholeFile } from "./store-reader.js";
-import { type TranscriptChoice, type TranscriptVisit, readTranscript, valueOf } from "./transcript.js";
+import {
+  TRANSCRIPT_FIELDS,
+  type TranscriptChoice,
+  type TranscriptVisit,
+  readTranscript,
+  valueOf,
+} from "./transcript.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
@@ -136,14 +150,8 @@ export class RunHandle {
    * had, or the same one of somebody else. A text of more than 200 characters to a question is kept under its id with a hash of the text behind it,
    * where the id has at most 83: of two such texts that begin alike under a longer one the second is not told from the first.
    */
-  async answer(answer: {
-    readonly nodeId: string;
-    readonly text: string;
-    readonly question?: string;
-    readonly by?: string;
-    readonly answerId?: string;
-  }): Promise<void> {
-    const { nodeId, text, question, by, answerId } = fieldsIn("an answer", answer);
+  async answer(answer: RunAnswer): Promise<void> {
+    const { nodeId, text, question, by, answerId } = knownFieldsIn("an answer", answer, ANSWER_FIELDS);
     idIn("answerId", answerId);
     const told = { nodeId, text, ...defined({ question, by }) };
     const taken = valueOf(
@@ -157,10 +165,8 @@ export class RunHandle {
    * Waits for the next question that this handle has not given yet, and returns it with its `id`; undefined when the run is over. One
    * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
    */
-  async nextQuestion({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunQuestion | undefined> {
-    const { temporal } = this.access;
-    const wait = () => nextQuestion(this, this.given, signal);
-    return signal === undefined ? wait() : abortable(temporal, signal, wait);
+  async nextQuestion(waiting: Waiting = {}): Promise<RunQuestion | undefined> {
+    return this.until(waiting, (signal) => nextQuestion(this, this.given, signal));
   }
 
   /**
@@ -228,10 +234,9 @@ export class RunHandle {
    * What the run waits for: its activities that are not done, with their attempts, the failure before, and when the next try is; and
    * why its workflow task fails, where it does. Needs no worker. Throws `E_RUN_NOT_FOUND`.
    */
-  async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
-    const { temporal } = this.access;
+  async pendingWork(waiting: Waiting = {}): Promise<PendingWork> {
     const ask = async () => readPendingWork(this.access, (await this.describe()).raw);
-    return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
+    return this.guarded(() => this.until(waiting, ask));
   }
 
   /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
@@ -278,14 +283,9 @@ export class RunHandle {
    * Waits for the run's end, or until the signal ends the waiting. Throws an `InterlockError` with the failure's code when the
    * run fails.
    */
-  async result({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
+  async result(waiting: Waiting = {}): Promise<RunResult> {
     const wait = async (): Promise<unknown> => (await this.workflow()).result();
-    const { temporal } = this.access;
-    return valueOf(
-      parseRunResult(
-        await this.guarded(() => (signal === undefined ? wait() : abortable(temporal, signal, wait))),
-      ),
-    );
+    return valueOf(parseRunResult(await this.guarded(() => this.until(waiting, wait))));
   }
 
   /**
@@ -309,6 +309,7 @@ export class RunHandle {
    * Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` where nobody who has the run's store answers.
    */
   async transcript(choice: TranscriptChoice = {}): Promise<readonly TranscriptVisit[]> {
+    knownFieldsIn("what of a conversation is wanted", choice, TRANSCRIPT_FIELDS);
     return readTranscript(await this.reader(), await this.knownAs(), choice);
   }
 
@@ -333,10 +334,11 @@ export class RunHandle {
    * until the signal, which throws its reason. Throws as {@link transcript}; a worker that is gone later is waited for, and Temporal too.
    */
   async *events(choice: EventChoice = {}): AsyncGenerator<RunEvent, void> {
-    const run = new RunHandle(this.access, await this.identify());
-    const { runId } = run;
-    const read = { runId, address: () => run.address(), reader: await this.reader() };
-    yield* runEvents(this.access, read, choice);
+    const { signal } = knownFieldsIn("which events are wanted", choice, EVENT_FIELDS);
+    const find = async () => ({ ids: await this.identify(), reader: await this.reader() });
+    const { ids, reader } = await this.until(defined({ signal }), find);
+    const run = new RunHandle(this.access, ids);
+    yield* runEvents(this.access, { runId: ids.runId, address: () => run.address(), reader }, choice);
   }
 
   /** What the store knows the run by. */
@@ -360,6 +362,10 @@ export class RunHandle {
   /** Where Temporal has the run. Throws `E_RUN_NOT_FOUND`, also for a workflow that is no run. */
   address(): Promise<RunAddress> {
     return this.guarded(() => addressOf(this.access, this));
+  }
+
+  private until<T>(waiting: Waiting, ask: (signal?: AbortSignal) => Promise<T>): Promise<T> {
+    return untilSignal(this.access.temporal, waiting, ask);
   }
 
   private async workflow() {

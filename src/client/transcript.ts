@@ -21,6 +21,11 @@ export interface TranscriptChoice {
   readonly reasoning?: boolean;
 }
 
+export const TRANSCRIPT_FIELDS: Readonly<Record<keyof TranscriptChoice, true>> = {
+  node: true,
+  reasoning: true,
+};
+
 /** What was said in one visit of a node. */
 export interface TranscriptVisit extends Pick<StoredVisit, "name" | "nodeId"> {
   readonly entries: readonly TranscriptEntry[];

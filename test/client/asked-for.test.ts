@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { parseListing, requireRunName } from "../../src/client/asked-for.js";
+import {
+  parseListing,
+  requireLimit,
+  requireRunName,
+  requireText,
+  requireTexts,
+} from "../../src/client/asked-for.js";
 import { fieldsIn, idIn, jsonOf } from "../../src/client/interlock-error.js";
 
 const REFUSED = expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" });
@@ -31,6 +37,21 @@ describe("what programs without types ask the client for", () => {
 
   test.each(["a run's id", { runId: "x", workflowId: "y" }])("%j names one", (id) => {
     expect(requireRunName(id)).toBeUndefined();
+  });
+
+  test("what is no text, no list of texts and no number is refused where one is to be", () => {
+    for (const other of [undefined, null, 0.5, "", {}, [5], [""]]) {
+      expect(() => requireText("a task queue", other)).toThrow(REFUSED);
+      expect(() => requireTexts("workflow ids", other)).toThrow(REFUSED);
+      expect(() => requireLimit(other)).toThrow(REFUSED);
+    }
+    expect(() => requireTexts("workflow ids", "run-x")).toThrow(REFUSED); // its letters would be looked for
+    for (const require of [
+      () => requireText("a task queue", "x"),
+      () => requireTexts("ids", []),
+      () => requireLimit(0),
+    ])
+      expect(require()).toBeUndefined();
   });
 
   test("what has fields is handed on as it is, and nothing else is taken", () => {

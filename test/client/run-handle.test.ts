@@ -54,6 +54,33 @@ test("who waits for a question is let go by the signal at once, with its reason,
   await expect(asked).rejects.toThrow("enough");
 });
 
+test("who reads a run's events is let go by the signal at once, though Temporal does not say yet which run it is", async () => {
+  const never = () => new Promise(() => undefined);
+  const withAbortSignal = (_: AbortSignal, ask: () => Promise<unknown>) => ask();
+  const workflowService = { getWorkflowExecutionHistory: never };
+  const temporal = { workflow: { getHandle: () => ({ describe: never }) }, workflowService, withAbortSignal };
+  const stopping = new AbortController();
+  const run = new RunHandle({ temporal: temporal as unknown as Client, namespace: "x" }, RUN_ID); // all that is asked of it here
+  const first = run.events({ signal: stopping.signal }).next();
+  stopping.abort(new Error("enough"));
+  await expect(first).rejects.toThrow("enough");
+});
+
+test("a field that there is none of is refused, not passed over", async () => {
+  const run = new RunHandle({ temporal: {} as Client, namespace: "x" }, RUN_ID); // nothing is asked of it
+  const answer = { nodeId: "ask", text: "Blue.", questionId: "1.1" };
+  await expect(run.answer(answer)).rejects.toThrow("an answer has no field questionId");
+  const wrong: object = { form: 3 };
+  for (const ask of [
+    () => run.events(wrong).next(),
+    () => run.result(wrong),
+    () => run.pendingWork(wrong),
+    () => run.nextQuestion(wrong),
+    () => run.transcript(wrong),
+  ])
+    await expect(ask()).rejects.toMatchObject({ code: "E_SCHEMA_VALIDATION" });
+});
+
 test("a raise that Temporal would count twice, and an answer that is no text, are refused before they are sent", async () => {
   const told: unknown[] = [];
   const executeUpdate = (...update: unknown[]) => {
