@@ -56,7 +56,7 @@ export function goOn(
     printNote(`Run ${run.runId} goes on.`);
     if (isOwn && standing.polled) await bringAnotherWorker(session, signal);
     const followed = await followedRun(reader, run);
-    const choice = { json, waitForAnswers: options.waitForAnswers, more };
+    const choice = { json, waitForAnswers: options.waitForAnswers, more, isShared: standing.polled };
     return followAndReport(session, { reader, store }, run, followed, choice, signal);
   };
   return withRun(runId, act, adapt);

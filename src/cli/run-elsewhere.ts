@@ -106,7 +106,7 @@ async function runThere(
     return EXIT.done;
   }
   printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
-  const choice = { json, waitForAnswers: options.waitForAnswers };
+  const choice = { json, waitForAnswers: options.waitForAnswers, isShared: standing.polled };
   const reader = remoteReader(there, found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
 }

@@ -178,6 +178,8 @@ export interface FollowChoice {
   readonly more?: object;
   /** The last line of progress that has been seen before. */
   readonly since?: number;
+  /** Another worker has the run, as that of `interlock dev`: it goes on without this command. */
+  readonly isShared?: boolean;
 }
 
 /** Follows a run with a view that fits the terminal, and reports its end. */
@@ -208,7 +210,7 @@ export async function followAndReport(
   } catch (error) {
     if (signal.aborted) {
       printNote("");
-      for (const line of stoppedWatching(run.runId, session.embedded)) printNote(line);
+      for (const line of stoppedWatching(run.runId, session.embedded, choice.isShared)) printNote(line);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
     throw unfollowed(error, run.runId, session.embedded);
@@ -223,16 +225,15 @@ export async function followAndReport(
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
 }
 
-/** How somebody who has stopped watching comes back to a run: lines. */
-export function stoppedWatching(runId: string, embedded: boolean): readonly string[] {
-  if (!embedded) {
-    return [
-      `Stopped watching. The run goes on where its workers are. See it again with: interlock watch ${shellName(runId)}`,
-    ];
-  }
+/** How somebody who has stopped watching comes back to a run: lines. `isShared`: another worker has it beside that of the command. */
+export function stoppedWatching(runId: string, embedded: boolean, isShared = false): readonly string[] {
+  const seeAgain = `See it again with: interlock watch ${shellName(runId)}`;
+  if (!embedded) return [`Stopped watching. The run goes on where its workers are. ${seeAgain}`];
   return [
-    "Stopped watching. The run is kept and goes on when a worker is there: interlock dev",
-    "A call that is under way has ten seconds to end. Another Ctrl-C does not wait for it.",
+    isShared
+      ? `Stopped watching. The run goes on with the worker that is there. ${seeAgain}`
+      : "Stopped watching. The run is kept and goes on when a worker is there: interlock dev",
+    `A call that is under way${isShared ? " here" : ""} has ten seconds to end. Another Ctrl-C does not wait for it.`,
   ];
 }
 

@@ -18,11 +18,13 @@ test("a run that cannot be followed because Temporal is gone is said to be kept"
   expect(unfollowed(other, "r-1", true)).toBe(other);
 });
 
-test.each([true, false])(
-  "whoever stops watching is told in lines that print as they are (embedded: %s)",
-  (embedded) => {
-    const lines = stoppedWatching("r-1", embedded);
-    expect(lines.map(printable)).toEqual(lines);
-    expect(lines[0]).toMatch(embedded ? /interlock dev$/ : /interlock watch r-1$/);
-  },
-);
+test.each([
+  ["with a server and a worker of its own", true, false, /^Stopped .*: interlock dev$/],
+  ["beside another worker", true, true, /with the worker that is there\. .* interlock watch r-1$/],
+  ["elsewhere", false, false, /interlock watch r-1$/],
+])("whoever stops watching a run %s is told how it goes on, in lines that print as they are", (...cased) => {
+  const [, embedded, isShared, told] = cased;
+  const lines = stoppedWatching("r-1", embedded, isShared);
+  expect(lines.map(printable)).toEqual(lines);
+  expect(lines[0]).toMatch(told);
+});

@@ -110,7 +110,7 @@ async function runPrepared(
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
-    const choice = { json, waitForAnswers: options.waitForAnswers };
+    const choice = { json, waitForAnswers: options.waitForAnswers, isShared: isPolled };
     return await followAndReport(
       session,
       { reader: localReader(store, config), store },
