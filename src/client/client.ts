@@ -234,7 +234,8 @@ export class InterlockClient {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
-    const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
+    // Of a run below another one, too, it is a run of its own: nobody waits for it.
+    const { resume: _resume, carried: _carried, fork: _fork, parent: _parent, ...same } = request.input;
     const {
       fromNode,
       visit,

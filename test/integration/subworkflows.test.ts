@@ -264,6 +264,10 @@ describe("a subworkflow", () => {
     const runs = await bench.store.runs.listAllRuns();
     expect(runs.map(({ parentRunId }) => parentRunId)).toEqual([undefined, run.runId, undefined, fork.runId]);
     expect(new Set(runs.map(({ runId }) => runId)).size).toBe(4);
+    const ofPart = await bench.client.fork(runs[1]?.runId ?? "", { visit: 1 });
+    await expect(ofPart.result()).resolves.toMatchObject({ stepsCompleted: ["draft", "ready"] });
+    const alone = (await bench.store.runs.listAllRuns()).find(({ runId }) => runId === ofPart.runId);
+    expect([alone?.workflowRef, alone?.parentRunId]).toEqual(["part", undefined]); // no run waits for it
   });
 
   test("of a signed run is signed by the worker, for itself alone", async () => {
