@@ -31,7 +31,7 @@ import type {
  *
  * A fault is answered with a status of 400 or above and a `PageFault`. 401: there is no session, ask for a new link. 403: the request is not
  * of the page. 404 `E_RUN_NOT_FOUND`, `ENOENT`; 410 `RUN_PRUNED`: the files of a run that was there are gone. 409 `E_PRECONDITION_FAILED`: what was asked for cannot be done now, in a sentence.
- * 503 `NO_WORKER`: nobody who has the run's store answers within five seconds; `NO_TEMPORAL`: Temporal does not. Both may pass.
+ * 503 `NO_WORKER`: nobody who has the run's store answers within five seconds (what it was told it may take later); `NO_TEMPORAL`: Temporal does not. Both may pass.
  * 400 for all else that is wrong with a request, with its field; 500 `E_INTERNAL`.
  */
 

@@ -16,7 +16,7 @@ export async function answerAction(
   { nodeId, question, text, by = server }: RouteRequest<"answer">,
 ): Promise<RouteAnswer<"answer">> {
   const answer = { nodeId, question, text, by, answerId: `page-${question}` };
-  await byWorker(place, (handle) => handle.answer(answer));
+  await byWorker(place, (handle) => handle.answer(answer), true);
   return DONE;
 }
 
@@ -33,7 +33,7 @@ export async function plainAction(
   place: RunPlace,
   action: "pause" | "resume" | "cancel" | "finish",
 ): Promise<RouteAnswer<"pause">> {
-  await byWorker(place, (handle): Promise<unknown> => handle[action]());
+  await byWorker(place, (handle): Promise<unknown> => handle[action](), true);
   return DONE;
 }
 
@@ -42,7 +42,7 @@ export async function raiseAction(
   { add, scope, raiseId }: RouteRequest<"raise">,
 ): Promise<RouteAnswer<"raise">> {
   const raise = { add, raiseId, ...defined({ scope }) };
-  return { budget: await byWorker(place, (handle) => handle.raiseBudget(raise)) };
+  return { budget: await byWorker(place, (handle) => handle.raiseBudget(raise), true) };
 }
 
 /** As the run was begun, with the package that it found then. */

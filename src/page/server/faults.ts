@@ -62,10 +62,10 @@ export function toRefusal(error: unknown): PageRefusal {
   );
 }
 
-/** Temporal answers, and nobody who has the run's store. */
-export function noWorker(cause: unknown): PageRefusal {
-  const message =
-    "No worker of the run's store answers. On the store's machine: interlock worker, or interlock dev";
+/** Temporal answers, and nobody who has the run's store. What a run was told Temporal may hand on later: nobody can take it back. */
+export function noWorker(cause: unknown, isTold: boolean): PageRefusal {
+  const told = isTold ? " What you have sent may still be taken once one is there." : "";
+  const message = `No worker of the run's store answers.${told} On the store's machine: interlock worker, or interlock dev`;
   return new PageRefusal(503, "NO_WORKER", message, cause);
 }
 

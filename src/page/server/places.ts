@@ -83,10 +83,11 @@ function graphIn(reader: StoreReader, run: string): RunPlace["graph"] {
   };
 }
 
-/** What a run's worker answers, in time. Throws `NO_WORKER` where Temporal answers and no worker does. */
+/** What a run's worker answers, in time, to what it is asked or told. Throws `NO_WORKER` where Temporal answers and no worker does. */
 export async function byWorker<T>(
   { client, handle }: RunPlace,
   ask: (handle: RunHandle) => Promise<T>,
+  isTold = false,
 ): Promise<T> {
   try {
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
@@ -94,6 +95,6 @@ export async function byWorker<T>(
     // What is told in vain is of no `ServiceError`, as what is asked is.
     if (!(error instanceof ServiceError) && !isAway(error)) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
-    throw noWorker(error);
+    throw noWorker(error, isTold);
   }
 }
