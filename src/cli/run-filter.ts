@@ -55,7 +55,7 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 const DATE =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/;
 
-/** `30m`, `2h`, `3d`, `1w` ago, or a date. */
+/** `30m`, `2h`, `3d`, `1w` ago, or a date: without an offset in local time, as times are shown, also where it has no time of day. */
 export function sinceOf(text: string, now: Date, option = "--since"): string {
   const [, count = "", unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (count !== "") return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
@@ -65,8 +65,11 @@ export function sinceOf(text: string, now: Date, option = "--since"): string {
       `${option} is a time ago, such as 30m, 2h, 3d or 1w, or a date that there is, such as 2026-11-22 or 2026-11-22T09:30Z.`,
     );
   }
-  return new Date(text.replace(" ", "T")).toISOString();
+  const at = text.length === DAY_LENGTH ? `${text}T00:00` : text.replace(" ", "T"); // a day alone, JavaScript takes for one of UTC
+  return new Date(at).toISOString();
 }
+
+const DAY_LENGTH = "2026-11-22".length;
 
 function isThatDay(year: number, month: number, day: number): boolean {
   const at = new Date(Date.UTC(year, month - 1, day));

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type KnownStore, type ListedRun, fits } from "../../src/client/client.js";
 import { theOnly } from "../../src/cli/find-project.js";
 import { chooseStore, notPolledSince, standingOf } from "../../src/cli/known-stores.js";
@@ -49,7 +49,7 @@ describe("the filters of runs", () => {
     await expect(filterOf({ project: "../of-nobody" }, NOW)).rejects.toThrow(UsageError);
     expect(sinceOf("2h", NOW)).toBe("2026-03-10T10:00:00.000Z");
     expect(sinceOf("1w", NOW)).toBe("2026-03-03T12:00:00.000Z");
-    expect(sinceOf("2026-03-01", NOW)).toBe("2026-03-01T00:00:00.000Z");
+    expect(sinceOf("2026-03-01", NOW)).toBe(new Date(2026, 2, 1).toISOString());
     expect(sinceOf("2028-02-29T09:30:00+02:00", NOW)).toBe("2028-02-29T07:30:00.000Z");
     expect(sinceOf("2026-11-22 09:30Z", NOW)).toBe("2026-11-22T09:30:00.000Z");
     expect([limitOf({}), limitOf({ limit: "7" })]).toEqual([50, 7]);
@@ -57,6 +57,14 @@ describe("the filters of runs", () => {
       expect(() => limitOf({ limit })).toThrow(UsageError);
     expect(["shop", "my shop", "a.b"].every(isName)).toBe(true);
     expect([".", "..", "", "a/b", "~", String.raw`a\b`].some(isName)).toBe(false);
+  });
+
+  test("take a day for that of the place, as the listing shows it: of UTC's, prune would remove hours of it", () => {
+    vi.stubEnv("TZ", "Asia/Tokyo");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(sinceOf("2026-11-22", NOW)).toBe("2026-11-21T15:00:00.000Z");
+    expect(sinceOf("2026-11-22T00:00", NOW)).toBe("2026-11-21T15:00:00.000Z");
+    expect(sinceOf("2026-11-22T00:00Z", NOW)).toBe("2026-11-22T00:00:00.000Z");
   });
 
   test.each([
