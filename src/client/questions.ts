@@ -233,7 +233,7 @@ function oldestFirst(runs: readonly ListedRun[]): readonly ListedRun[] {
   return [...runs].sort((a, b) => waitsSince(a).localeCompare(waitsSince(b)));
 }
 
-/** A run comes into its phase anew with each question. */
-function keyOf({ workflowId, runId, asked, since }: ListedRun): string {
-  return JSON.stringify([workflowId, runId, asked, since]);
+/** A run comes into its phase anew with each question, but where one limit of its budget after the other is reached. */
+function keyOf({ workflowId, runId, asked, since, question }: ListedRun): string {
+  return JSON.stringify([workflowId, runId, asked, since, question]);
 }

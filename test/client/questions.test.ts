@@ -59,6 +59,28 @@ test("who watches is told at once what waits on a queue that nobody polls, and i
   expect(asked).toEqual(busy.map(({ runId }) => runId));
 });
 
+test("a budget that is used up in another way is another question", async () => {
+  const run = { ...waiting("one", "gone"), asked: "2.1", code: "BUDGET_EXCEEDED" };
+  const listed = ["10 of 10 model turns", "9 of 5 tokens"].map((question) => [{ ...run, question }]);
+  const source: QuestionSource = {
+    list: () => Promise.resolve(listed.shift() ?? []),
+    state: () => new Promise(() => undefined),
+    isPolled: () => Promise.resolve(false),
+  };
+  const stop = new AbortController();
+  const told: string[] = [];
+  for await (const { kind, question } of questionEvents(source, stop.signal)) {
+    told.push(`${kind} ${question.text}`);
+    if (told.length === 4) stop.abort();
+  }
+  expect(told).toEqual([
+    "asked 10 of 10 model turns",
+    "answered 10 of 10 model turns",
+    "asked 9 of 5 tokens",
+    "answered 9 of 5 tokens",
+  ]);
+});
+
 test("who watches and stops is let go at once, whatever is silent", async () => {
   const silent = new Promise<never>(() => undefined);
   const source: QuestionSource = {
