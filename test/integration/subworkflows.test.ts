@@ -244,6 +244,8 @@ describe("a subworkflow", () => {
       budget: { run: { turns: 1 } },
       usage: { modelTurns: 1 },
     });
+    const raised = await shellOf(bench).run(["budget", run.runId, "--add-turns", "1"]);
+    expect(raised.stdout).toContain(`waits for its own: raise it with interlock budget ${below.runId} `);
     await below.raiseBudget({ add: { turns: 1 } });
     await expect(below.result()).resolves.toMatchObject({ usage: { modelTurns: 2 } });
     const waiting = await until(run, "waiting-user");
@@ -251,7 +253,7 @@ describe("a subworkflow", () => {
       question: { nodeId: "done", code: "BUDGET_EXCEEDED" },
       usage: { modelTurns: 3 },
     });
-    await run.raiseBudget({ add: { turns: 2 } });
+    await run.raiseBudget({ add: { turns: 1 } });
     await expect(run.result()).resolves.toMatchObject({ usage: { modelTurns: 4 } });
   });
 

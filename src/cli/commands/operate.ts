@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
+import { runsBelow } from "../../client/runs-below.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";
 import { limitsOf } from "../budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../output.js";
+import { type AskedBelow, askedBelow, wayOn } from "../run-report.js";
 import { tell, tellAndFollow } from "../tell.js";
 
 interface JsonOption {
@@ -105,10 +107,18 @@ export interface BudgetOptions extends JsonOption {
 /** `interlock budget`: adds to a budget; a run that waits for it goes on. */
 export function budgetCommand(runId: string, options: BudgetOptions): Promise<ExitCode> {
   const raise = { ...raiseOf(options), raiseId: randomUUID() }; // the same one, however often it is told
-  return tellAndFollow(runId, options, async (run, { paused }) => {
+  return tellAndFollow(runId, options, async (run, state) => {
     const budget = await run.raiseBudget(raise);
-    return { sentence: "The budget is raised.", result: { budget }, staysPaused: paused };
+    const asks = askedBelow(await runsBelow(run, state));
+    const result = { budget, ...(asks === undefined ? {} : { below: { asks } }) };
+    return { sentence: `The budget is raised.${stillUsedUp(asks)}`, result, staysPaused: state.paused };
   });
+}
+
+/** A run below has a budget of its own, which is what was left when it began. */
+function stillUsedUp(asks: AskedBelow | undefined): string {
+  if (asks?.code !== "BUDGET_EXCEEDED") return "";
+  return ` Run ${asks.runId} of ${asks.workflowRef}, below it, waits for its own: ${wayOn(asks.runId, asks)}`;
 }
 
 function raiseOf({ addTurns, addTokens, addCost, scope }: BudgetOptions): BudgetRaise {
