@@ -2,6 +2,7 @@ import { Agent, createServer, type Server, type ServerResponse } from "node:http
 import type { AddressInfo } from "node:net";
 import { createProxyServer } from "httpxy";
 import { z } from "zod";
+import { boundConnections } from "../web/bound-connections.js";
 import { type Announced, GUARDING_HEADERS, authoritiesOf, refusalOf } from "../web/foreign-requests.js";
 
 /*
@@ -35,6 +36,7 @@ export interface Gate {
 export async function openGate(options: Omit<GateOptions, "server">): Promise<Gate> {
   const { announced, ui } = options;
   const server = createServer();
+  boundConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ ...announced, exclusive: true }, () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import { askOnce } from "../core/ask-once.js";
+import { boundConnections } from "../web/bound-connections.js";
 import type { ListenAddress } from "../environment/listen-address.js";
 
 export interface HealthServer {
@@ -30,6 +31,7 @@ export async function serveHealth({ host, port }: ListenAddress): Promise<Health
       );
     }
   });
+  boundConnections(server);
   server.listen({ host, port });
   await once(server, "listening");
   const address = server.address();

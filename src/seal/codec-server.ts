@@ -4,6 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Payload, PayloadCodec } from "@temporalio/common";
 import { z } from "zod";
+import { boundConnections } from "../web/bound-connections.js";
 import { SealError } from "./seal-error.js";
 
 /** How a codec server serves. */
@@ -50,6 +51,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     });
   });
   server.requestTimeout = 30_000;
+  boundConnections(server);
   server.listen(options.port, options.host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // it listens on TCP

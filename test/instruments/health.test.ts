@@ -47,6 +47,18 @@ test("however many probe at once, whoever knows is asked once, and again by the 
   expect(asked).toBe(2);
 });
 
+test("probes that never say what they want take a bounded number of the worker's descriptors, and keep none out", async () => {
+  const health = await serveHealth({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => health.close());
+  let open = 250;
+  for (let left = open; left > 0; left -= 1) {
+    const held = connect(health.port, "127.0.0.1").on("error", () => undefined);
+    held.on("close", () => (open -= 1)).write("GET /healthz HTTP/1.1\r\nHost: ");
+  }
+  await expect.poll(() => open).toBeLessThanOrEqual(100);
+  expect((await fetch(`http://127.0.0.1:${health.port}/healthz`)).status).toBe(200);
+});
+
 test("an address that is taken is told at once", async () => {
   const first = await serveHealth({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => first.close());

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { boundConnections } from "../../web/bound-connections.js";
 import {
   type Announced,
   GUARDING_HEADERS,
@@ -41,11 +42,6 @@ const ANNOUNCED_HOST = "127.0.0.1";
 const OPEN_PATH = "/open";
 const MAX_HEADER_BYTES = 16 * 1024;
 const REQUEST_MS = 30_000;
-const MAX_CONNECTIONS = 200;
-/** How many of them may be without a request that is being answered. */
-const MAX_QUIET = 100;
-/** Who takes nothing of an answer for so long is gone; a stream says something more often. */
-const SILENT_MS = 120_000;
 
 const HEADERS: readonly (readonly [string, string])[] = [
   ...GUARDING_HEADERS,
@@ -62,9 +58,7 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
   const { host = ANNOUNCED_HOST, port: wanted, assetsDir = BUILT_PAGE } = options;
   const assets = await loadAssets(assetsDir);
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: REQUEST_MS });
-  server.maxConnections = MAX_CONNECTIONS;
-  server.timeout = SILENT_MS;
-  makeRoom(server);
+  boundConnections(server);
   server.listen({ host, port: wanted, exclusive: true });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // a TCP server that listens has such an address
@@ -79,23 +73,6 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Connections that only wait, as with half a request, keep nobody out: the one that has waited longest makes room. */
-function makeRoom(server: Server): void {
-  const quiet = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    quiet.add(socket);
-    socket.once("close", () => quiet.delete(socket));
-    const [longest] = quiet;
-    if (quiet.size > MAX_QUIET) longest?.destroy();
-  });
-  server.on("request", ({ socket }, response) => {
-    quiet.delete(socket);
-    response.once("close", () => {
-      if (!socket.destroyed) quiet.add(socket);
-    });
-  });
 }
 
 class Page {
