@@ -57,11 +57,15 @@ class MessageStream {
   }
 }
 
-/** Sends what happens in a run until it is over or the browser has gone. `from` is the `seq` of the first event; absent: the next one. */
+/**
+ * Sends what happens in a run until it is over or the browser has gone. `from` is the `seq` of the first event; absent: the next one.
+ * `onFailure` is told of what the server has failed at.
+ */
 export async function streamRun(
   place: RunPlace,
   response: ServerResponse,
   from: number | undefined,
+  onFailure: (error: unknown) => void,
 ): Promise<void> {
   const stream = new MessageStream(response);
   const over = new AbortController();
@@ -73,8 +77,10 @@ export async function streamRun(
     await sendEvents(place, stream, from === undefined ? { tail: 0 } : { seq: from });
     await stream.send("end", { phase: await lastPhase(place) });
   } catch (error) {
-    const { code, message } = toRefusal(error);
-    if (!stream.signal.aborted) await stream.send("fault", { error: { code, message } });
+    if (stream.signal.aborted) return;
+    const { code, message, status } = toRefusal(error);
+    if (status === 500) onFailure(error);
+    await stream.send("fault", { error: { code, message } });
   } finally {
     over.abort(new Error("The run is over."));
     response.end();

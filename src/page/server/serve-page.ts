@@ -196,7 +196,8 @@ class Page {
     session.streams += 1;
     const again = /^\d{1,9}$/.exec(onlyOne(request.headersDistinct["last-event-id"]) ?? "");
     try {
-      await streamRun(place, response, again === null ? seq : Number(again[0]));
+      const from = again === null ? seq : Number(again[0]);
+      await streamRun(place, response, from, (error) => this.options.onFailure?.(error));
     } finally {
       session.streams -= 1;
     }

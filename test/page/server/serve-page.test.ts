@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import type { InterlockClient } from "../../../src/client/client.js";
 import { LIVE_PATH, MAX_STREAMS, ROUTES } from "../../../src/page/api.js";
+import type { Fault } from "../../../src/core/errors.js";
 import type { StoreReader } from "../../../src/contract/reads.js";
 import { type PageOptions, servePage } from "../../../src/page/server/serve-page.js";
 import { eventually } from "../../fakes/eventually.js";
@@ -51,10 +52,10 @@ test("a browser that goes away in the middle of what it sends is no failure of t
 });
 
 /** What a page has of one run, whose store has but this to say. */
-function ofOneRun(identify: () => Promise<unknown>, message: string) {
+function ofOneRun(identify: () => Promise<unknown>, error: Fault) {
   const handle = { identify, taskQueue: () => Promise.resolve("queue") };
   const client = { handle: () => handle, onQueue: () => client } as unknown as InterlockClient; // the little that is asked of it
-  const ask = () => Promise.resolve({ ok: false as const, error: { code: "E_INTERNAL", message } });
+  const ask = () => Promise.resolve({ ok: false as const, error });
   return { client, readerOf: () => ({ ask }) as unknown as StoreReader };
 }
 
@@ -71,7 +72,9 @@ const IDS = { runId: "a", workflowId: "a" };
 test("a page that is loaded again and again, while Temporal is asked for its run, watches it all the same", async () => {
   const asked: (() => void)[] = [];
   const identify = () => new Promise((resolve) => asked.push(() => resolve(IDS)));
-  const { browser, page } = await openedPage(ofOneRun(identify, "Nothing to be read."));
+  const { browser, page, failures } = await openedPage(
+    ofOneRun(identify, { code: "E_INTERNAL", message: "Nothing to be read." }),
+  );
   for (let times = 1; times <= MAX_STREAMS; times += 1) {
     const reloaded = watchRaw(browser);
     await eventually(() => asked.length === times);
@@ -83,11 +86,14 @@ test("a page that is loaded again and again, while Temporal is asked for its run
   expect(watching.status).toBe(200);
   await watching.ended;
   expect(watching.of("fault")).toHaveLength(1);
+  expect(failures.map(String)).toEqual([expect.stringContaining("Nothing to be read.")]); // of the one that was not left
 });
 
 test("a browser that goes away while a stream says why it ends is no failure of the page's server", async () => {
   const long = "y".repeat(16 * 1024 * 1024); // more than goes into a socket
-  const { browser, page, failures } = await openedPage(ofOneRun(() => Promise.resolve(IDS), long));
+  const { browser, page, failures } = await openedPage(
+    ofOneRun(() => Promise.resolve(IDS), { code: "ENOENT", message: long }),
+  );
   const reader = watchRaw(browser);
   let said = "";
   reader.on("data", (data) => (said += String(data)));
