@@ -45,9 +45,10 @@ export function faultBelow(
   below: { readonly runId: string; readonly nodeId: string },
   { code, message }: { readonly code: ErrorCode; readonly message: string },
 ): Fault {
+  const why = /[.!?…]$/.test(message) ? message : `${message}.`; // others' words end as they like
   const remedy = `Once that is mended, let this run go on, and with it that one: interlock retry ${record.input.runId}`;
   return {
     code,
-    message: `The subworkflow at ${below.nodeId}, run ${below.runId}, has not completed: ${message} ${remedy}`,
+    message: `The subworkflow at ${below.nodeId}, run ${below.runId}, has not completed: ${why} ${remedy}`,
   };
 }

@@ -86,6 +86,10 @@ test("a run below that has not completed is named in the fault, with its code an
     code: "LLM_AUTH_FAILED",
     message: `The subworkflow at parts, run b, has not completed: No key fits (401). Once that is mended, let this run go on, and with it that one: interlock retry ${RUN_ID}`,
   });
+  // Temporal's own words, for one.
+  expect(faultBelow(openedRecord(), below, { code: "E_INTERNAL", message: "Terminated" }).message).toContain(
+    "has not completed: Terminated. Once that is mended",
+  );
 });
 
 test("what a run waits for is told for as long as it waits", () => {
