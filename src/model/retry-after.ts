@@ -18,9 +18,15 @@ export function readRetryAfter(
   isLimit = false,
 ): number | undefined {
   const said = body.slice(0, MAX_LOOKED_AT);
-  const reset = isLimit ? headerOfReset(headers) : "";
-  const wait =
-    inHeaders(headers, now) ?? inBody(said) ?? untilDate(reset + said, now) ?? untilTomorrow(headers, said);
+  const waits = [
+    inHeaders(headers, now),
+    inBody(said),
+    isLimit ? untilReset(headers, now) : undefined,
+    untilDate(said, now),
+    untilTomorrow(headers, said),
+  ].filter((wait) => wait !== undefined);
+  // None at all says nothing, where another place says more.
+  const wait = waits.find((told) => told > 0) ?? waits[0];
   return wait === undefined ? undefined : Math.min(wait, isLimit ? LONGEST_LIMIT_MS : LONGEST_WAIT_MS);
 }
 
@@ -37,7 +43,22 @@ function inHeaders(headers: WireAnswer["headers"], now: Date): number | undefine
   const value = headers.get("retry-after");
   const wait = toWait(value, 1_000) ?? durationIn(value ?? "");
   if (value === null || (wait !== undefined && wait < EPOCH_MS)) return wait;
-  const date = wait ?? Date.parse(value);
+  return until(wait === undefined ? dateIn(value) : epochIn(wait / 1_000), now);
+}
+
+/** A time since 1970 in milliseconds, also where it is said in seconds. */
+function epochIn(digits: number): number {
+  return digits * 1_000 < EPOCH_MS * 1_000 ? digits * 1_000 : digits;
+}
+
+/** A date in one of the forms of HTTP, or of ISO 8601: of GMT where it names no zone. What else a parser takes for a date, such as "-5", is none. */
+function dateIn(value: string): number {
+  if (!/[a-z]{3}.*\d\d:\d\d|^\s*\d{4}-\d\d-\d\d/i.test(value)) return Number.NaN;
+  const isZoned = /(?:GMT|UTC|Z|[+-]\d\d:?\d\d)\s*$/i.test(value);
+  return Date.parse(isZoned ? value : `${value.replace(/(?<=\d)T(?=\d)/, " ")} GMT`);
+}
+
+function until(date: number, now: Date): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(date - now.getTime(), 0);
 }
 
@@ -51,13 +72,18 @@ function inBody(text: string): number | undefined {
   const body = text.replace(/\\+(["n])/g, (_, char) => (char === "n" ? " " : '"')); // JSON in a text of JSON
   const milliseconds = fieldIn(body, "retry[-_]?after[-_]?ms");
   if (milliseconds !== undefined) return milliseconds;
-  const seconds = fieldIn(body, "retryDelay|retry[-_]?after[-_]?seconds|resets_in_seconds|estimated_time");
-  if (seconds !== undefined) return seconds * 1_000;
+  const seconds =
+    fieldIn(body, "retryDelay|retry[-_]?after[-_]?seconds|resets_in_seconds|estimated_time") ??
+    RETRY_INFO.exec(body)?.[1];
+  if (seconds !== undefined) return Number(seconds) * 1_000;
   const bare = fieldIn(body, "retry[-_]?after");
   if (bare !== undefined) return ofNoUnit(bare);
   const said = SAID.exec(body)?.[1];
   return said === undefined ? undefined : (durationIn(said) ?? secondsIn(said));
 }
+
+/** Google's `RetryInfo` as its libraries print it, and gateways pass it on. */
+const RETRY_INFO = /\bretry_?delay"?\s{0,9}:?\s{0,9}\{\s{0,9}"?seconds"?\s{0,9}:\s{0,9}"?(\d{1,9})\b/i;
 
 /** When a limit is over: in a field, as routers pass a header on, or in the sentence. Without its zone a date says nothing. */
 const DATE = String.raw`(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z|UTC|GMT|[+-]\d\d:\d\d)`;
@@ -70,10 +96,28 @@ const RESET_SAID = new RegExp(
   "i",
 );
 
-/** As a field: OpenRouter has it in a header, or in its error. Many say it with each answer, also where the limit is not reached. */
-function headerOfReset(headers: WireAnswer["headers"]): string {
-  if (Number(headers.get("x-ratelimit-remaining")) > 0) return "";
-  return JSON.stringify({ "x-ratelimit-reset": headers.get("x-ratelimit-reset") });
+/** The limits that headers tell of, one by one. */
+const LIMITS = ["x-ratelimit", "ratelimit"] as const;
+const KINDS = ["requests", "tokens"] as const;
+
+/** When the limits are over that are reached: in seconds, with a unit or as a date. Many say it with each answer, of each limit. */
+function untilReset(headers: WireAnswer["headers"], now: Date): number | undefined {
+  const plain = LIMITS.map((name) => {
+    const isLeft = Number(headers.get(`${name}-remaining`)) > 0;
+    return isLeft ? null : headers.get(`${name}-reset`);
+  });
+  const ofKinds = KINDS.map((kind) => {
+    const isReached = headers.get(`x-ratelimit-remaining-${kind}`)?.trim() === "0";
+    return isReached ? headers.get(`x-ratelimit-reset-${kind}`) : null;
+  });
+  const waits = [...plain, ...ofKinds].map((value) => (value === null ? undefined : ofReset(value, now)));
+  return waits.filter((wait) => wait !== undefined).sort((one, other) => other - one)[0];
+}
+
+function ofReset(value: string, now: Date): number | undefined {
+  const digits = toWait(value, 1);
+  if (digits === undefined) return durationIn(value) ?? until(dateIn(value), now);
+  return digits * 1_000 < EPOCH_MS ? ofNoUnit(digits) : until(epochIn(digits), now);
 }
 
 function untilDate(text: string, now: Date): number | undefined {
@@ -85,7 +129,7 @@ function untilDate(text: string, now: Date): number | undefined {
     epoch === ""
       ? Date.parse(`${day}T${time}${/^[A-Z]/i.test(zone) ? "Z" : zone}`)
       : Number(epoch.padEnd(13, "0"));
-  return Number.isNaN(date) ? undefined : Math.max(date - now.getTime(), 0);
+  return until(date, now);
 }
 
 /** A number without its unit is taken for seconds; some servers mean milliseconds, so that nobody waits a day for it. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, onTestFinished, vi } from "vitest";
 import {
   ModelError,
   classifyModelError,
@@ -496,8 +496,26 @@ describe("Retry-After", () => {
     [{ "retry-after": "later" }, undefined],
     [{ "retry-after": "" }, undefined],
     [{ "retry-after": "1e9" }, undefined],
+    [{ "retry-after": "1772600797000" }, 30_000],
+    [{ "retry-after": "Wednesday, 04-Mar-26 05:06:37 GMT" }, 30_000],
+    [{ "retry-after": "-5" }, undefined],
+    [{ "retry-after": '"5"' }, undefined],
   ])("%j asks for %s ms", (headers, expected) => {
     expect(readRetryAfter(new Headers(headers), NOW)).toBe(expected);
+  });
+
+  test.each(["Wed Mar  4 05:06:37 2026", "Wed, 04 Mar 2026 05:06:37", "2026-03-04T05:06:37"])(
+    "is of GMT where it names no zone: %s",
+    (date) => {
+      vi.stubEnv("TZ", "America/Los_Angeles");
+      onTestFinished(() => void vi.unstubAllEnvs());
+      expect(readRetryAfter(new Headers({ "retry-after": date }), NOW, "", true)).toBe(30_000);
+    },
+  );
+
+  test("of no time at all is no word against what else is said", () => {
+    expect(answered(429, "Please try again in 34s.", { "retry-after": "0" }).retryAfterMs).toBe(34_000);
+    expect(answered(429, "slow", { "retry-after": "0" }).retryAfterMs).toBe(0);
   });
 });
 
@@ -547,6 +565,8 @@ describe("a wait that is asked for in the error", () => {
     '{"error":{"type":"usage_limit_reached","message":"slow","resets_at":1772600801}}',
     '{"error":{"message":"slow","reset_time":"2026-03-04T05:06:41.000Z"}}',
     String.raw`{"error":{"message":"{\"message\":\"slow\",\"resetAt\":1772600801}"}}`,
+    String.raw`{"error":{"message":"429 quota, retry_delay {\n  seconds: 34\n}\n"}}`,
+    '{"error":{"details":[{"@type":"x","retryDelay":{"seconds":34,"nanos":1}}]}}',
   ])("in a field: %s", (body) => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
   });
@@ -558,10 +578,27 @@ describe("a wait that is asked for in the error", () => {
     expect(answered(429, "Requests per minute limit exceeded.", headers).retryAfterMs).toBeUndefined();
   });
 
-  test("or in a header that has a date alone", () => {
-    expect(answered(429, "slow", { "x-ratelimit-reset": "1772600801000" }).retryAfterMs).toBe(34_000);
-    expect(answered(429, "slow", { "x-ratelimit-reset": "1772600801" }).retryAfterMs).toBe(34_000);
-    expect(answered(429, "slow", { "x-ratelimit-reset": "34" }).retryAfterMs).toBeUndefined();
+  test.each<Record<string, string>>([
+    { "x-ratelimit-reset": "1772600801000" },
+    { "x-ratelimit-reset": "1772600801" },
+    { "x-ratelimit-reset": "34" },
+    { "x-ratelimit-reset": "2026-03-04T05:06:41Z" },
+    { "ratelimit-reset": "34", "ratelimit-remaining": "0" },
+    { "x-ratelimit-reset-tokens": "34s", "x-ratelimit-remaining-tokens": "0" },
+    { "x-ratelimit-reset-requests": "1772600801", "x-ratelimit-remaining-requests": "0" },
+    {
+      "x-ratelimit-reset-requests": "34",
+      "x-ratelimit-remaining-requests": "0",
+      "x-ratelimit-reset-tokens": "6m0s",
+      "x-ratelimit-remaining-tokens": "9000",
+    },
+  ])("or in the header of the limit that is reached: %j", (headers) => {
+    expect(answered(429, "slow", headers).retryAfterMs).toBe(34_000);
+    expect(answered(429, "slow", { ...headers, "retry-after": "1" }).retryAfterMs).toBe(1_000);
+  });
+
+  test("in which a number that is too long for seconds holds nobody up for a day", () => {
+    expect(answered(429, "slow", { "x-ratelimit-reset": "60000" }).retryAfterMs).toBe(600_000);
   });
 
   test("which says nothing of a server's fault, nor of a limit that is not reached", () => {
