@@ -36,25 +36,38 @@ export class EventLines {
 /** The data of server-sent events. Comments and other fields are passed over. */
 export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const lines = new EventLines();
-  let data: string[] = []; // lines of an event that has not ended
+  const events = new Events();
   for await (const chunk of chunks) {
-    for (const line of lines.endingIn(chunk)) {
-      if (line === "" && data.length > 0) {
-        yield data.join("\n");
-        data = [];
-      }
-      for (const more of dataOf(line)) {
-        if (data.length === 1 && isAnother(data[0], more)) yield data.splice(0).join("");
-        data.push(more);
-      }
-    }
+    for (const line of lines.endingIn(chunk)) yield* events.endedBy(line);
   }
   // Some servers end without the empty line that ends an event.
-  const [more] = dataOf(lines.unended());
-  if (data.length === 1 && isAnother(data[0], more)) yield data.splice(0).join("");
-  if (more !== undefined) data.push(more);
-  if (data.length > 0) yield data.join("\n");
+  const last = lines.unended();
+  if (last !== "") yield* events.endedBy(last);
+  yield* events.endedBy("");
 }
+
+/** What the lines of a stream say, event by event. */
+class Events {
+  /** Lines of an event that has not ended. */
+  private data: string[] = [];
+  /** These lines are in no field: gateways put an error as JSON between the events, often one that is spread over lines. */
+  private isBare = false;
+
+  /** The events that a line ends, which may be the beginning of another one. */
+  *endedBy(line: string): Generator<string> {
+    const more = dataOf(line);
+    const isFirst = more === undefined ? !this.isBare && /^\s*[{[]/.test(line) : this.isBare;
+    if (line === "" || isFirst || (this.data.length === 1 && isAnother(this.data[0], more))) {
+      if (this.data.length > 0) yield this.data.splice(0).join("\n");
+      this.isBare = isFirst && more === undefined;
+    }
+    if (more !== undefined) this.data.push(more);
+    else if (this.isBare && line !== "" && !PASSED_OVER.test(line)) this.data.push(line);
+  }
+}
+
+/** Comments, and fields that are none of data. */
+const PASSED_OVER = /^(?::|(?:event|id|retry):)/;
 
 /** Some servers leave the empty lines out: two whole objects are two events. */
 function isAnother(before = "", more = ""): boolean {
@@ -62,9 +75,10 @@ function isAnother(before = "", more = ""): boolean {
 }
 
 /** The data in a line; what llama.cpp's server has called an error stands in a field of that name. */
-function dataOf(line: string): readonly string[] {
-  if (line.startsWith("data:")) return [line.slice(line[5] === " " ? 6 : 5)];
-  return line.startsWith("error:") ? [`{"error":${line.slice(6)}}`] : [];
+function dataOf(line: string): string | undefined {
+  const field = line.trimStart();
+  if (field.startsWith("data:")) return field.slice(field[5] === " " ? 6 : 5);
+  return field.startsWith("error:") ? `{"error":${field.slice(6)}}` : undefined;
 }
 
 /** The events of a stream, of which more is waited for so long behind what may be the end: a count of tokens, or that it is the end. Once it may be over, a silence and a break are its end as well: some servers leave the connection open. */

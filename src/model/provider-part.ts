@@ -7,7 +7,8 @@ export function unknownParts(
   message: Readonly<Record<string, unknown>>,
   calls: readonly unknown[],
 ): Pick<ProviderPart, "message" | "content" | "calls"> {
-  const own = without(message, ["role", "content", "tool_calls"]);
+  // A call in the old form goes back as one of the new.
+  const own = without(message, ["role", "content", "tool_calls", "function_call"]);
   const { content } = message;
   const ownOfCalls = calls.map(unknownOfCall);
   return {

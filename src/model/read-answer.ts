@@ -35,7 +35,7 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
   try {
     return answerIn(fields, answering);
   } catch (error) {
-    throw counted(error, fields["usage"]);
+    throw counted(error, usageIn(fields, fieldsOf(firstOf(fields["choices"]))));
   }
 }
 
@@ -55,10 +55,19 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
-  const message = fieldsOf(choice?.["message"]) ?? (tellsEnough(reason) ? {} : undefined);
+  const message =
+    fieldsOf(choice?.["message"] ?? choice?.["delta"]) ?? (tellsEnough(reason) ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
   const whole = tellsEnough(reason) ? message : withCallsBeside(message, fields);
-  return finished({ message: whole, reason, usage: fields["usage"], model: fields["model"] }, answering);
+  return finished(
+    { message: whole, reason, usage: usageIn(fields, choice), model: fields["model"] },
+    answering,
+  );
+}
+
+/** Where servers count the tokens of an answer, whole or in a stream: Moonshot in its choice. */
+function usageIn(fields: Fields, choice: Fields | undefined): unknown {
+  return [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]].find(hasCounted);
 }
 
 /** Puts an answer together from the events of a stream. Throws `LLM_BAD_RESPONSE` for a stream that is none. */
@@ -105,15 +114,14 @@ async function collectInto(
   for await (const event of untilSilent(events, hasEnded, answering)) {
     const data = event.trim();
     if (data === "") continue;
-    isDone = data === "[DONE]";
+    isDone = DONE.test(data);
     if (isDone) break;
     const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);
     others.add(fields, index ?? choice?.["index"]);
     told.model ||= fields["model"];
-    const usages = [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]];
-    told.usage = withCounts(told.usage, usages.find(hasCounted));
+    told.usage = withCounts(told.usage, usageIn(fields, choice));
     if (choice === undefined) {
       if (saysWords(fields)) strange = fields;
       continue;
@@ -137,6 +145,9 @@ async function collectInto(
   }
   return finished(told, answering);
 }
+
+/** The end of a stream, which some servers write as JSON. */
+const DONE = /^"?\[DONE\]"?$/i;
 
 /** An event of a stream. Words among them are a sign of life, or what went wrong. */
 function chunkIn(data: string): Fields {
@@ -294,7 +305,6 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["complete", "stop"],
   ["safety", "content_filter"],
   ["content_filtered", "content_filter"],
-  ["contentfilter", "content_filter"],
   ["prohibited_content", "content_filter"],
   ["recitation", "content_filter"],
   ["blocklist", "content_filter"],
@@ -342,9 +352,10 @@ const ENDED_BADLY: ReadonlySet<string> = new Set([
 /** An end in the protocol's words; what a provider says behind a colon is left out of one that is known. */
 function toFinishReason(text: string): string {
   const plain = text
+    .replace(/(?<=[a-z])(?=[A-Z])/g, "_") // as in `FinishReason.MAX_TOKENS` and `toolUse`
     .toLowerCase()
     .replace(/[-\s]/g, "_")
-    .replace(/^finish_reason_/, "");
+    .replace(/^finish_reason[_.]/, "");
   const [kind = ""] = plain.split(":");
   if (A_LENGTH.test(kind)) return "length";
   if (/_?guardrail(?:s|_[a-z]{1,20})?$/.test(kind)) return "content_filter";

@@ -69,9 +69,9 @@ function withoutRepeats(text: string): string {
   return text;
 }
 
-/** Marks of a model's own behind its arguments, such as `<|eot_id|>`, which its server should have taken out. */
+/** Marks of a model's own behind its arguments, such as `<|eot_id|>` or `<end_of_turn>`, which its server should have taken out. */
 function withoutMarks(text: string): string {
-  return text.replace(/(?<=\})\s{0,9}(?:<\|[\w▁ ]{1,30}\|>\s{0,9}|<\/(?:s|tool_call)>\s{0,9}){1,9}$/, "");
+  return text.replace(/(?<=\})\s{0,9}(?:<[|/]?[\w▁ ]{1,30}\|?>\s{0,9}){1,9}$/, "");
 }
 
 function textInText(text: string): string {

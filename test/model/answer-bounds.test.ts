@@ -179,6 +179,27 @@ describe("the events of a stream", () => {
     for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
     expect(await read(chunks)).toEqual(expected);
   });
+
+  test.each<readonly [string, string, readonly string[]]>([
+    ["in one line", 'data: {"a":1}\n\n{"error":"x"}\ndata: [DONE]', ['{"a":1}', '{"error":"x"}', "[DONE]"]],
+    ["in a line that follows closely", 'data: {"a":1}\n{"error":"x"}', ['{"a":1}', '{"error":"x"}']],
+    [
+      "over lines, in a list",
+      'data: one\n\n[{\n  "error": {\n: still here\n    "code": 429\n  }\n}\n]\n\ndata: two',
+      ["one", '[{\n  "error": {\n    "code": 429\n  }\n}\n]', "two"],
+    ],
+    ["behind comments", ': wait\n\n: wait\n\n{"a":1}', ['{"a":1}']],
+    ["as the end alone", "data: one\n\n[DONE]\n", ["one", "[DONE]"]],
+  ])("have JSON among them that is in no field: %s", async (_, text, expected) => {
+    expect(await read([Buffer.from(text)])).toEqual(expected);
+  });
+
+  test("may be indented", async () => {
+    expect(await read([Buffer.from("\n  data: one\n  data: two\n\n\tdata:three")])).toEqual([
+      "one\ntwo",
+      "three",
+    ]);
+  });
 });
 
 describe("JSON that holds too much is not read", () => {

@@ -284,6 +284,24 @@ describe("a call of a whole answer is read where", () => {
     expect(toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([["fs_list", "{}"]]);
   });
 
+  test("and goes back in the new form alone", async () => {
+    const call = { name: "fs_list", arguments: "{}" };
+    expect(whole({ content: null, function_call: call }, "length").provider).toBeUndefined();
+    const answer = await streamed([delta({ function_call: call }), delta({}, "function_call")]);
+    expect(answer).toMatchObject({ toolCalls: [{ name: "fs_list" }] });
+    expect(answer.provider).toBeUndefined();
+  });
+
+  test.each(["<|eot_id|>", "<end_of_turn>", "\n</function>\n</tool_call>"])("without marks: %s", (marks) => {
+    const { toolCalls } = whole({ content: null, tool_calls: [called(0, "c", "fs_read", A + marks)] });
+    expect(toolCalls[0]?.argumentsJson).toBe(A);
+  });
+
+  test("and where a piece of a stream stands in place of it", () => {
+    const choices = [{ delta: calls(called(0, "c", "fs_list", "{}")), finish_reason: "tool_calls" }];
+    expect(toAnswer({ choices }, ANSWERING)).toMatchObject({ toolCalls: [{ name: "fs_list" }] });
+  });
+
   test.each(["{}{}", A + A, A + A + A])("without repeating its arguments: %s", (args) => {
     const { toolCalls } = whole({ content: null, tool_calls: [called(0, "c", "fs_read", args)] });
     expect(toolCalls[0]?.argumentsJson).toBe(args.slice(0, args.indexOf("}") + 1));
@@ -437,6 +455,20 @@ describe("an end", () => {
     expect(answer).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "fs_list" }] });
   });
 
+  test.each(['"[DONE]"', "[done]"])("is also said as %s", async (end) => {
+    expect(await streamed([delta({ content: "Which?" })], [end])).toMatchObject({ finishReason: "stop" });
+  });
+
+  test.each([
+    ["FinishReason.MAX_TOKENS", "length"],
+    ["maxTokens", "length"],
+    ["toolUse", "tool_calls"],
+    ["EndTurn", "stop"],
+    ["contentFilter", "content_filter"],
+  ])("in another language's spelling, %s, is %s", (reason, finishReason) => {
+    expect(whole({ content: "x" }, reason)).toMatchObject({ finishReason });
+  });
+
   test.each([
     ["that nothing says", [delta({ content: "Which" })], []],
     ["of nothing", [delta({ role: "assistant", content: "" })], ["[DONE]"]],
@@ -511,6 +543,18 @@ describe("an end", () => {
     expect((await errorOf(() => streamed(half, []))).message).toContain("the stream ended early");
     expect(whole({ content: "x" }, "null").finishReason).toBe("");
   });
+});
+
+test.each<readonly [string, Piece, Piece]>([
+  ["in its choice", { usage: { prompt_tokens: 5, completion_tokens: 2 } }, {}],
+  ["in a field of Groq's", {}, { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 2 } } }],
+])("the usage of an answer is read %s, whole or in a stream", async (_, inChoice, more) => {
+  const usage = { promptTokens: 5, completionTokens: 2 };
+  const choice = { index: 0, finish_reason: "stop", ...inChoice };
+  const choices = [{ ...choice, message: { content: "x" } }];
+  expect(toAnswer({ choices, ...more }, ANSWERING)).toMatchObject({ usage });
+  const pieces = [{ ...choice, delta: { content: "x" } }];
+  expect(await streamed([{ choices: pieces, ...more }])).toMatchObject({ usage });
 });
 
 test("the last count that counts anything is a stream's usage", async () => {
