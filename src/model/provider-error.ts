@@ -181,7 +181,7 @@ export function isUsedUp({ words }: ProviderError): boolean {
 }
 
 const BUSY =
-  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b/i;
+  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
 export function isBusy({ words, codes }: ProviderError): boolean {

@@ -138,7 +138,7 @@ function ofNoUnit(seconds: number): number {
 }
 
 const SAID =
-  /\b(?:(?:try again|retry(?:ing)?|wait|resets?)(?: later| your request| is possible)?(?: after| in| for| about|:){1,3}|wait) (\d.{0,59})/i;
+  /\b(?:(?:try again|retry(?:ing)?|wait|resets?|available)(?: later| again| your request| is possible)?(?: after| in| for| about|:){1,3}|wait) ~?(\d.{0,59})/i;
 
 /** A number alone. */
 function secondsIn(text: string): number | undefined {

@@ -345,6 +345,7 @@ test("a filter's error in an answer is not asked for again", () => {
 
 test.each([
   [400, "Function id 'x': DEGRADED function cannot be invoked"],
+  [400, "Too many requests, please wait before trying again."],
   [404, "The model is currently overloaded, try another time."],
   [422, "Model x is temporarily unavailable"],
   [400, "Our servers are currently overloaded. Please try again later."],
@@ -525,6 +526,8 @@ describe("a wait that is asked for in the error", () => {
     ["Please try again in 6m2.5s.", 362_500],
     ["Please try again in 320ms.", 320],
     ["Please retry after 12 seconds.", 12_000],
+    ["Request was throttled. Expected available in 37 seconds.", 37_000],
+    ["Your rate limit resets in ~30s.", 30_000],
     ["try again in 2 hours", 7_200_000],
     ["Rate limit of 150 per 86400s exceeded. Please wait 43200 seconds before retrying.", 43_200_000],
     ["Please try again in 1 day and 2 hours", 86_400_000],
