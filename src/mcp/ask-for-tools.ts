@@ -8,8 +8,11 @@ const MAX_PAGES = 20;
 /** Of one server; more are not looked at. */
 const MAX_LISTED_TOOLS = 500;
 
-/** What the protocol leaves out where there is none: servers that are written by hand say `null`. */
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
+/** What the protocol leaves out where there is none: servers that are written by hand say `null`, as for a list of no tools (Go's do). */
+const listSchema = z.looseObject({
+  tools: z.array(z.unknown()).nullish(),
+  nextCursor: z.string().nullish().catch(undefined),
+});
 
 interface ListedTools {
   readonly tools: readonly unknown[];
@@ -34,7 +37,7 @@ export async function askForTools(
       listSchema,
       { timeout: PAGE_TIMEOUT_MS },
     );
-    tools.push(...answer.tools);
+    tools.push(...(answer.tools ?? []));
     cursor = answer.nextCursor ?? "";
     if (cursors.has(cursor))
       return { tools: tools.slice(0, MAX_LISTED_TOOLS), isWhole: tools.length <= MAX_LISTED_TOOLS };

@@ -5,10 +5,11 @@ import { barredPort } from "../core/barred-port.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
+import { within } from "../model/bounded-body.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
-import { OF_OLD_FORM, isLost, mayBeOfOldForm, whyNotTaken } from "./http-way.js";
+import { OF_OLD_FORM, isLost, mayBeOfOldForm, whyFailed, whyNotTaken } from "./http-way.js";
 import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
@@ -21,7 +22,7 @@ const MAX_UNASKED_A_MINUTE = 10_000;
 
 /**
  * What the protocol leaves out where there is none: servers that are written by hand say `null`. They have one block for a list of
- * them as well, or its text alone.
+ * them as well, or its text alone, and a yes or no in other spellings.
  */
 const answerSchema = z.looseObject({
   content: z
@@ -32,7 +33,13 @@ const answerSchema = z.looseObject({
     ])
     .nullish(),
   structuredContent: z.unknown().optional(),
-  isError: z.boolean().nullish(),
+  isError: z
+    .union([
+      z.boolean(),
+      z.literal(["true", "True", 1]).transform(() => true),
+      z.literal(["false", "False", 0]),
+    ])
+    .nullish(),
 });
 export type McpAnswer = z.infer<typeof answerSchema>;
 
@@ -118,6 +125,10 @@ export class Connection {
         this.place.note(this.sentence(`has more tools than the first ${tools.length}, which are looked at`));
       this.isCutTold = !isWhole;
     } catch (error) {
+      if (this.listed === undefined && isRefusal(error) && error.code === METHOD_NOT_FOUND) {
+        this.place.note(this.sentence("has no tools"));
+        return (this.listed = []); // until it says that they have changed
+      }
       this.isStale = true;
       // A server that no longer says what it has may have forgotten the session, and tell it in an answer as any other.
       const mayHaveForgotten = "url" in this.place.server && isRefusal(error) && !isLost(error);
@@ -160,7 +171,7 @@ export class Connection {
     }
     const isGone = isOf(error, SdkErrorCode.ConnectionClosed) || isLost(error);
     const what = isGone ? "has ended while the call ran" : "has not given an answer that can be read";
-    return new Interrupted(this.sentence(what));
+    return new Interrupted(this.sentence(whyFailed(error) ?? what));
   }
 
   /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
@@ -253,7 +264,10 @@ export class Connection {
     Object.assign(transport, { onmessage });
     this.links.add(link);
     try {
-      await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
+      // The SDK bounds the first request alone, and not the word behind it that all is well.
+      const connected = client.connect(transport, { timeout: CONNECT_TIMEOUT_MS }).then(() => true);
+      if ((await within(CONNECT_TIMEOUT_MS, connected)) === undefined)
+        throw new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
       link.isOpen = true;
       return link;
     } catch (error) {
@@ -302,6 +316,8 @@ function whyNotUnderstood(error: unknown): string | undefined {
   return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
 }
 
+/** JSON-RPC's: as servers say it that have no tools at all. */
+const METHOD_NOT_FOUND = -32_601;
 /** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
 const INTERNAL_ERROR = -32_603;
 const FAILED_IN_CALL = "The server has failed in the call, and does not say what it had done by then";

@@ -5,7 +5,7 @@ import { textOfChunks, within } from "../model/bounded-body.js";
 import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
-import { withoutNulls } from "./message-lines.js";
+import { messagesIn, messagesInJson } from "./message-lines.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
 
@@ -121,6 +121,13 @@ export function mayBeOfOldForm(error: unknown, url: string): boolean {
   return error.status === 405 || (error.status === 404 && /\/sse\/?$/.test(new URL(url).pathname));
 }
 
+/** What a server says that has failed under a call, where it says it as an error of the protocol. */
+export function whyFailed(error: unknown): string | undefined {
+  if (!(error instanceof SdkHttpError) || error.status < 500) return undefined;
+  const words = wordsOfRefusal(error.data["text"]);
+  return words && `answers with HTTP status ${error.status}: ${words}`;
+}
+
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 const MAX_REFUSAL_CHARS = 64 * 1024;
 
@@ -150,16 +157,16 @@ function boundedFetch(maxBytes: number): FetchLike {
       signal: init.signal ?? new AbortController().signal,
     });
     const { status, headers } = answer;
+    const said = headers.get("content-type") ?? "";
+    // The SDK knows one name for it; servers that are written by hand say others, or none.
+    const isJson = answer.ok && (said === "" || /\bjson\b/i.test(said));
+    const type = isJson ? "application/json" : said;
+    const session = headers.get("mcp-session-id");
     // Not `www-authenticate`: the SDK would make an error of its own of it, that does not say that the call was refused.
-    const kept = ["content-type", "mcp-session-id"].flatMap((name) => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value] as [string, string]];
-    });
+    const kept = { "content-type": type, ...(session !== null && { "mcp-session-id": session }) };
     if (answer.body === null || WITHOUT_BODY.has(status))
       return new Response(null, { status, headers: kept });
     const bytes = bounded(answer.body, maxBytes);
-    const type = headers.get("content-type") ?? "";
-    const isJson = answer.ok && /\bjson\b/i.test(type);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
     const body = ReadableStream.from(plain);
@@ -169,28 +176,56 @@ function boundedFetch(maxBytes: number): FetchLike {
 
 const encoder = new TextEncoder();
 
-/** A message as the SDK takes it. */
+/** A message as the SDK takes it, or a list of them. */
 async function* plainMessage(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield encoder.encode(plainLine(await textOfChunks(chunks)));
+  const text = await textOfChunks(chunks);
+  const messages = messagesIn(text) ?? [];
+  const [first, ...others] = messages;
+  const plain = others.length === 0 ? first : messages;
+  yield encoder.encode(plain === undefined ? text : JSON.stringify(plain));
 }
 
-/** Events, messages among them as the SDK takes them. */
+/**
+ * Events, each message in one of its own as the SDK takes it. An answer is handed on as soon as it is there, also where no empty line is
+ * behind it, and so is one that cannot be read: nobody waits for another.
+ */
 async function* plainEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const lines = new EventLines();
+  let held: string[] = []; // lines of an event that has not ended
   for await (const chunk of chunks) {
-    for (const line of lines.endingIn(chunk)) yield encoder.encode(`${plainLine(line)}\n`);
+    for (const line of lines.endingIn(chunk)) {
+      const hasEnded = line === "" || holdsAnswer(line);
+      if (line !== "" && !line.startsWith(":")) held.push(line);
+      if (!hasEnded) continue;
+      yield plainEvent(held);
+      held = [];
+    }
   }
-  yield encoder.encode(plainLine(lines.unended()));
+  yield plainEvent([...held, lines.unended()]);
 }
 
-function plainLine(line: string): string {
-  const [, before = "", json = ""] = /^(\s*(?:data:\s*)?)([{[].*)$/s.exec(line) ?? [];
-  if (!/:\s*null/.test(json)) return line;
-  try {
-    return `${before}${JSON.stringify(withoutNulls(JSON.parse(json)))}`;
-  } catch {
-    return line;
-  }
+const DATA = /^data: ?/;
+
+/** Whether a line holds a whole answer, or several in a list. */
+function holdsAnswer(line: string): boolean {
+  if (!DATA.test(line) || !/[}\]]\s*$/.test(line.slice(-100))) return false;
+  return /"(?:result|error)"\s*:/.test(line) && hasAnswer(messagesInJson(line.replace(DATA, "")));
+}
+
+function hasAnswer(messages: ReturnType<typeof messagesIn> = []): boolean {
+  return messages.some((message) => !("method" in message));
+}
+
+/** What an event is called does not matter where it holds an answer. */
+function plainEvent(lines: readonly string[]): Uint8Array {
+  const data = lines.filter((line) => DATA.test(line)).map((line) => line.replace(DATA, ""));
+  const messages = messagesIn(data.join("\n")) ?? [];
+  if (messages.length === 0) return encoder.encode(`${lines.join("\n")}\n\n`);
+  const others = lines.filter(
+    (line) => !DATA.test(line) && !(hasAnswer(messages) && line.startsWith("event")),
+  );
+  const events = messages.map((message) => `data: ${JSON.stringify(message)}\n\n`);
+  return encoder.encode(`${others.map((line) => `${line}\n`).join("")}${events.join("")}`);
 }
 
 async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {

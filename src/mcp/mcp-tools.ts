@@ -173,7 +173,7 @@ function effectOf({ name, annotations }: DescribedTool, server: McpServer): Tool
 }
 
 const blockSchema = z.looseObject({
-  type: z.string(),
+  type: z.string().nullish(),
   name: z.string().nullish().catch(undefined),
   title: z.string().nullish().catch(undefined),
   description: z.string().nullish().catch(undefined),

@@ -71,22 +71,31 @@ export class MessageLines {
   }
 
   private take(line: string): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      const [, id] = TORN_ANSWER.exec(line) ?? [];
-      if (id !== undefined) this.messages.push(unreadable(Number(id)));
-      else this.lastStray = line.slice(0, MAX_STRAY_CHARS);
-      return;
-    }
-    const values: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_BATCH) : [value];
-    const messages = values.map(toMessage).filter((message) => message !== undefined);
-    this.messages.push(...messages);
-    if (messages.length > 0) return;
+    const messages = messagesIn(line);
+    this.messages.push(...(messages ?? []));
+    if (messages !== undefined && messages.length > 0) return;
     this.lastStray = line.slice(0, MAX_STRAY_CHARS);
-    throw new Error("A line of JSON is no message.");
+    if (messages !== undefined) throw new Error("A line of JSON is no message.");
   }
+}
+
+/** The messages in a text, an answer that cannot be read among them; undefined where it is no JSON, nor the beginning of an answer. */
+export function messagesIn(text: string): readonly JSONRPCMessage[] | undefined {
+  const messages = messagesInJson(text);
+  const [, id] = messages === undefined ? (TORN_ANSWER.exec(text) ?? []) : [];
+  return id === undefined ? messages : [unreadable(Number(id))];
+}
+
+/** The same, of a text that may go on; undefined where it is no JSON. */
+export function messagesInJson(text: string): readonly JSONRPCMessage[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const values: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_BATCH) : [value];
+  return values.map(toMessage).filter((message) => message !== undefined);
 }
 
 /** How an answer begins that is cut off, or holds what JSON has not, such as `NaN`. */
@@ -95,15 +104,49 @@ const TORN_ANSWER =
 
 /**
  * A message without what the protocol leaves out where there is none, and servers that are written by hand say as `null`: an error
- * beside the result, a field of the result or of its capabilities.
+ * beside the result, a field of the result.
  */
-export function withoutNulls(message: unknown): unknown {
-  if (Array.isArray(message)) return message.map(withoutNulls);
+function withoutNulls(message: unknown): unknown {
   const { result, ...rest } = said(message) ?? {};
   const fields = said(result);
-  if (fields === undefined) return said(message) ?? message;
-  const capabilities = said(fields["capabilities"]);
-  return { ...rest, result: capabilities === undefined ? fields : { ...fields, capabilities } };
+  if (fields === undefined) return withError(said(message) ?? message);
+  const isBeginning = typeof fields["protocolVersion"] === "string";
+  return { ...rest, result: isBeginning ? asBegun(fields) : fields };
+}
+
+/**
+ * What a server says of itself when it begins, as far as anybody here goes by it. Whether it has tools it says when it is asked for
+ * them: some leave their capabilities out, or say a yes in place of an object, and their version.
+ */
+function asBegun(fields: Readonly<Record<string, unknown>>): object {
+  const { capabilities: _, instructions: _instructions, serverInfo, ...rest } = fields;
+  const { name, version } = said(serverInfo) ?? {};
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  return {
+    ...rest,
+    capabilities: { tools: {} },
+    serverInfo: { name: text(name), version: text(version) },
+  };
+}
+
+/** JSON-RPC's code of what a server did not expect. */
+const INTERNAL_ERROR = -32_603;
+
+/** An error as it has to be: servers that are written by hand say its words alone, or a code of their own. */
+function withError(message: unknown): unknown {
+  const fields = said(message);
+  const { error } = fields ?? {};
+  if (error === undefined) return message;
+  const {
+    code,
+    message: words,
+    ...rest
+  } = typeof error === "string" ? { message: error } : (said(error) ?? {});
+  if (typeof words !== "string") return message;
+  return {
+    ...fields,
+    error: { ...rest, code: Number.isInteger(code) ? code : INTERNAL_ERROR, message: words },
+  };
 }
 
 /** The fields of an object that are not null, but for an id: one that is null is that of a question which could not be read. */
@@ -134,5 +177,5 @@ function unreadable(id: number | string): JSONRPCMessage {
 
 /** The server was asked, and what it has answered cannot be read. */
 export function isUnreadable(error: unknown): boolean {
-  return error instanceof Error && "data" in error && error.data === UNREADABLE;
+  return error instanceof Error && "data" in error && said(error.data)?.["isUnreadable"] === true;
 }

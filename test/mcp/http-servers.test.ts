@@ -231,6 +231,124 @@ test.each<[string, (message: string) => string]>([
   expect((await open(url).call()).content).toContain("done");
 });
 
+test.each<object>([
+  { capabilities: undefined },
+  { capabilities: { tools: true } },
+  { serverInfo: undefined, instructions: { say: "x" } },
+  { serverInfo: { name: "fake" } },
+])("a server that says too little of itself, or in another form, is begun: %j", async (said) => {
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (method !== "initialize") return false;
+    const result = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      serverInfo: { name: "f", version: "1" },
+    };
+    const message = { jsonrpc: "2.0", id, result: { ...result, ...said } };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(message));
+    return true;
+  });
+  expect((await open(url).call()).content).toBe("done");
+});
+
+test.each<object>([{ error: { code: -32601, message: "Method not found" } }, { result: { tools: null } }])(
+  "a server without tools has none: %j",
+  async (said) => {
+    const { url, asked } = await serverOf(({ id, method }, response) => {
+      if (method !== "tools/list") return false;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...said }));
+      return true;
+    });
+    const { call } = open(url);
+    await expect(call()).rejects.toThrow("The server has no tool.");
+    await expect(call()).rejects.toThrow("The server has no tool.");
+    expect(asked.filter(({ method }) => method === "initialize")).toHaveLength(1);
+  },
+);
+
+/** The answer to a call, in a stream that is left open. */
+const inStream = (said: (message: string, id: unknown) => string): Manner => {
+  return ({ id, method }, response) => {
+    if (method !== "tools/call") return false;
+    const result = { content: [{ type: "text", text: "done" }] };
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(said(JSON.stringify({ jsonrpc: "2.0", id, result }), id));
+    return true;
+  };
+};
+
+test.each<[string, (message: string) => string]>([
+  ["no empty line is behind it", (message) => `event: message\nid: 7\ndata: ${message}\n`],
+  ["its event has another name", (message) => `event: result\ndata: ${message}\n\n`],
+  ["it stands in a list", (message) => `data: [${message}]\n\n`],
+  ["it is spread over lines", (message) => `data: ${message.slice(0, -1)}\ndata: ${message.slice(-1)}\n\n`],
+  [
+    "it follows a notification closely",
+    (message) => `data: {"jsonrpc":"2.0","method":"x"}\n\ndata:${message}\n`,
+  ],
+])("an answer is read in a stream that is left open where %s", async (_, said) => {
+  const { url } = await serverOf(inStream(said));
+  expect((await open(url).call()).content).toBe("done");
+});
+
+test("an answer is read whose line has not ended with its stream", async () => {
+  const { url } = await serverOf((asked, response) => {
+    const isAnswered = inStream((message) => `data: ${message}`)(asked, response);
+    if (isAnswered) response.end();
+    return isAnswered;
+  });
+  expect((await open(url).call()).content).toBe("done");
+});
+
+test.each<[string, (id: unknown) => string]>([
+  ["is cut off", (id) => `data: {"jsonrpc":"2.0","id":${Number(id)},"result":{"con\n\n`],
+  ["has no result", (id) => `data: {"jsonrpc":"2.0","id":${Number(id)},"resul":{}}\n\n`],
+  ["has no version", (id) => `data: {"id":${Number(id)},"result":{"content":[]}}\n\n`],
+])("an answer in an open stream that %s is not waited for again", async (_, said) => {
+  const { url } = await serverOf(inStream((__, id) => said(id)));
+  const called = open(url).call();
+  await expect(called).rejects.toThrow("has not given an answer that can be read");
+  await expect(called).rejects.toThrow(Interrupted);
+});
+
+test.each<[string, string, object]>([
+  ["", '{"content":"done","isError":"false"}', { content: "done", isError: false }],
+  ["text/json", '{"content":[{"text":"no"}],"isError":"True"}', { content: "no", isError: true }],
+])("an answer in other spellings is one, of the type %j: %s", async (type, result, expected) => {
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (method !== "tools/call") return false;
+    response.writeHead(200, type === "" ? {} : { "content-type": type });
+    response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+    return true;
+  });
+  expect(await open(url).call()).toEqual(expected);
+});
+
+test.each<[number, unknown, RegExp]>([
+  [200, "no cup", /^Error: The server has failed in the call.*: no cup$/],
+  [200, { code: "NO_CUP", message: "no cup" }, /^Error: The server has failed in the call.*: no cup$/],
+  [500, { code: -32603, message: "no cup" }, /answers with HTTP status 500: no cup\.$/],
+])("what a server says of its failure is told, with status %i: %j", async (code, error, expected) => {
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (method !== "tools/call") return false;
+    response.writeHead(code, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    return true;
+  });
+  expect(await open(url).call().catch(String)).toMatch(expected);
+});
+
+test("a server that leaves the word that all is well without an answer holds nobody up for ever", async () => {
+  const { setTimeout: later } = globalThis;
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  timers.mockImplementation(((then: () => void, delay: number) =>
+    later(then, delay === 30_000 ? 500 : delay)) as typeof setTimeout);
+  onTestFinished(() => timers.mockRestore());
+  const { url } = await serverOf(({ method }) => method === "notifications/initialized");
+  await expect(open(url).call()).rejects.toThrow("has not begun within 30 seconds");
+});
+
 test("a stream that its server leaves open is closed behind the answer, and behind a call that was given up", async () => {
   const left: Promise<unknown>[] = [];
   const result = { content: [{ type: "text", text: "left open" }] };
