@@ -1,3 +1,5 @@
+import { systemCode, systemWords } from "../core/system-code.js";
+
 /** Errors whose messages say what to do. */
 const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
 /** A disk that is full, or is only read. */
@@ -15,8 +17,8 @@ export async function unexpected(error: unknown): Promise<string> {
   if ("syscall" in error && error.syscall === "mkdtemp") {
     return `No temporary folder can be made: ${error.message}. TMPDIR says where they are made.`;
   }
-  if ("code" in error && NO_WRITING.has(error.code)) {
-    return `Nothing can be written: ${error.message}. Make room, or make the place writable; interlock doctor says how the store stands.`;
+  if (NO_WRITING.has(systemCode(error))) {
+    return `Nothing can be written: ${systemWords(error)}. Make room, or make the place writable; interlock doctor says how the store stands.`;
   }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;

@@ -14,6 +14,14 @@ test("a sentence of ours stands there as it is, without the name of an error or 
   );
 });
 
+test("a quota that is used up, for which Node has no name, is named", async () => {
+  const code = "Unknown system error -122";
+  const error = Object.assign(new Error(`${code}: ${code}, write`), { errno: -122, code, syscall: "write" });
+  expect(await unexpected(error)).toMatch(
+    /^Nothing can be written: EDQUOT: disk quota exceeded, write\. Make room/,
+  );
+});
+
 test.each(["ENOSPC", "EDQUOT", "EROFS"])(
   "that nothing can be written (%s) is said with what to do",
   async (code) => {

@@ -1,5 +1,6 @@
 import { closeSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { systemCode, systemWords } from "../../core/system-code.js";
 import { withFileLock } from "../disk/fenced-lock.js";
 import { makeFolders } from "../disk/make-folders.js";
 import { NotOurFile, openOwnFile, standsThere } from "../disk/own-file.js";
@@ -7,7 +8,6 @@ import { isInside, parentsOf } from "../roots/root-places.js";
 import { futurePath } from "../roots/roots.js";
 import { MANIFEST_FILE, PARTS_FOLDER } from "./backup-format.js";
 import { BackupError } from "./manifest.js";
-import { codeOf } from "./unreadable.js";
 
 /** What is left when the system has refused something, and how to go on. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
@@ -22,11 +22,11 @@ export async function sayingWhy<T>(outcome: string, action: () => Promise<T>): P
   try {
     return await action();
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemCode(error);
     if (code === undefined || !(error instanceof Error)) throw error;
     if (error instanceof NotOurFile) throw new BackupError(error.message, { cause: error });
     const remedy = REMEDIES.get(code) ?? "See to that, or name another folder.";
-    throw new BackupError(`${outcome} (${error.message}). ${remedy}`, { cause: error });
+    throw new BackupError(`${outcome} (${systemWords(error)}). ${remedy}`, { cause: error });
   }
 }
 
@@ -41,8 +41,9 @@ function isFolder(path: string): boolean {
   try {
     if (statSync(path).isDirectory()) return true;
   } catch (error) {
-    if (codeOf(error) === "ENOTDIR" || (codeOf(error) === "ENOENT" && !standsThere(path))) return false;
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (systemCode(error) === "ENOTDIR" || (systemCode(error) === "ENOENT" && !standsThere(path)))
+      return false;
+    if (systemCode(error) !== "ENOENT") throw error;
     throw new BackupError(`${path} is a link that leads nowhere. Name another place.`);
   }
   throw new BackupError(`${path} is no folder. Name another place.`);
@@ -65,7 +66,7 @@ function canLock(dir: string): boolean {
     closeSync(openOwnFile(join(dir, LOCK_FILE), "append"));
     return true;
   } catch (error) {
-    if (["EACCES", "EPERM", "EROFS"].includes(codeOf(error) ?? "")) return false;
+    if (["EACCES", "EPERM", "EROFS"].includes(systemCode(error) ?? "")) return false;
     throw error;
   }
 }

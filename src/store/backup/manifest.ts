@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { canonicalJson } from "../../core/canonical-json.js";
+import { systemCode } from "../../core/system-code.js";
 import { readOwnText, standsThere } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
 import {
@@ -20,7 +21,7 @@ export class BackupError extends Error {}
 /** Where a store or a backup was looked for, there is none: another place was meant. */
 export class NothingThere extends BackupError {}
 
-/** Throws `BackupError` where there is none, and where it is damaged. */
+/** Throws `BackupError` where there is none, and where it is damaged; what the system says, where it cannot be read. */
 export async function readManifest(dir: string): Promise<BackupManifest> {
   const path = join(dir, MANIFEST_FILE);
   if (!standsThere(path)) {
@@ -29,8 +30,8 @@ export async function readManifest(dir: string): Promise<BackupManifest> {
   try {
     const { manifest, sha256: said } = sealedManifestSchema.parse(JSON.parse(await readOwnText(path)));
     if (digestOf(manifest) === said) return manifest;
-  } catch {
-    // said below
+  } catch (error) {
+    if (systemCode(error) !== undefined) throw error; // what cannot be read now may be whole
   }
   throw new BackupError(
     `${path} is damaged, or of a later version: what the backup holds is not known. Make another one in an empty folder.`,

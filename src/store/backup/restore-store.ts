@@ -72,7 +72,7 @@ async function restoreUnchanged(backupDir: string, to: string, policy: RootPolic
     const other = readdirSync(to).find((name) => name !== STAGING);
     if (other !== undefined) throw new BackupError(`Somebody else has begun to use ${to} ("${other}").`);
   } catch (error) {
-    await removeTree(staging);
+    await removeTree(staging).catch(() => undefined); // what went wrong first is said; the next restore names what is left
     throw error;
   }
   await moveUp(staging, to);

@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, lstatSync, type BigIntStats } from "node:fs";
 import { join } from "node:path";
+import { systemCode } from "../../core/system-code.js";
 import { openOwnFile, standsThere } from "../disk/own-file.js";
 import type { BackupFile, BackupPart, Piece } from "./backup-format.js";
 import { type Pieces, hashOf } from "./pieces.js";
-import { NeverQuiet, Unreadable, codeOf, reading } from "./unreadable.js";
+import { NeverQuiet, Unreadable, reading } from "./unreadable.js";
 
 /** Up to here a log that has grown is copied anew: one piece is better than many small ones. */
 const SMALL_LOG_BYTES = 64 * 1024;
@@ -140,7 +141,7 @@ function lookAt(source: PartSource): PartLook | undefined {
       const { files, folders } = source.list();
       return { standing: looksAt(source.dir, files), folders, mtimeMs: source.mtimeMs?.() };
     } catch (error) {
-      if (codeOf(error) === "ENOENT" && standsThere(source.dir)) return undefined;
+      if (systemCode(error) === "ENOENT" && standsThere(source.dir)) return undefined;
       throw error;
     }
   });

@@ -1,3 +1,4 @@
+import { systemCode } from "../../core/system-code.js";
 import { NotOurFile } from "../disk/own-file.js";
 import { DamagedIndex } from "../runs/run-index.js";
 
@@ -31,7 +32,7 @@ export function reading<T>(place: string, action: () => T): T {
 
 function asUnreadable(error: unknown, place: string): unknown {
   if (error instanceof NotOurFile) return new Unreadable(error.message, { cause: error });
-  const code = codeOf(error);
+  const code = systemCode(error);
   if (code === undefined) return error;
   const path = pathOf(error) ?? place;
   if (code === "ENOENT") {
@@ -39,11 +40,6 @@ function asUnreadable(error: unknown, place: string): unknown {
     return new Unreadable(message, { cause: error, isMissing: true });
   }
   return new Unreadable(`${path} cannot be read (${code}): check its permissions.`, { cause: error });
-}
-
-/** The code of an error of the operating system. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 function pathOf(error: unknown): string | undefined {

@@ -2,6 +2,7 @@ import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { systemCode, unreadNow } from "../../core/system-code.js";
 import { excerpt, shellWord, utf8Length } from "../../core/text.js";
 import {
   type Access,
@@ -11,7 +12,7 @@ import {
 } from "../../core/tools/name-rules.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { withFileLock } from "../disk/fenced-lock.js";
-import { readOwnFileSync } from "../disk/own-file.js";
+import { NotOurFile, readOwnFileSync } from "../disk/own-file.js";
 import {
   type FileIdentity,
   type Forbidden,
@@ -268,6 +269,8 @@ export class Roots {
   }
 
   private damaged(cause: unknown): DamagedRoots {
+    const code = cause instanceof NotOurFile ? undefined : systemCode(cause);
+    if (code !== undefined) return new DamagedRoots(unreadNow(this.file, code), { cause });
     const sentence = `${this.file} is damaged, or of a later version: it must hold the registered roots. Use the later version that has written it, if one has. Else restore it from a backup, or remove it: then it is made again from the runs of this store.`;
     return new DamagedRoots(sentence, { cause });
   }

@@ -4,11 +4,12 @@ import { setImmediate as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
+import { systemCode, unreadNow } from "../../core/system-code.js";
 import { replaceByCopy } from "../disk/append-log.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
 import { LineFile } from "../disk/line-file.js";
-import { readOwnText, standsThere } from "../disk/own-file.js";
+import { NotOurFile, readOwnText, standsThere } from "../disk/own-file.js";
 import {
   type Change,
   type Line,
@@ -32,10 +33,9 @@ export class DamagedIndex extends Error {
   readonly path: string;
 
   constructor(path: string, cause: unknown) {
-    super(
-      `The index of the project's runs (${basename(path)}) cannot be read: restore it. It is ${path}; if a later version has written it, use that one. Without a backup, move it away: its runs are no longer listed then, and their folders stay.`,
-      { cause },
-    );
+    const code = cause instanceof NotOurFile ? undefined : systemCode(cause);
+    const sentence = `The index of the project's runs (${basename(path)}) cannot be read: restore it. It is ${path}; if a later version has written it, use that one. Without a backup, move it away: its runs are no longer listed then, and their folders stay.`;
+    super(code === undefined ? sentence : unreadNow(path, code), { cause });
     this.path = path;
   }
 }

@@ -1,5 +1,6 @@
 import type { ErrorCode, Fault } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
+import { systemCode } from "../../core/system-code.js";
 import type { Access } from "../../core/tools/name-rules.js";
 
 /** A refusal on its way out of a tool: thrown inside, turned into the tool's result at its edge. */
@@ -21,8 +22,7 @@ export class HookFailure extends Error {
 
 /** The code of an error that the operating system reported; undefined for every other error. */
 export function systemErrorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("errno" in error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
+  return error instanceof Error && "errno" in error ? systemCode(error) : undefined;
 }
 
 /**

@@ -1,10 +1,12 @@
+import { chmodSync } from "node:fs";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
 import { BackupError } from "../../../src/store/backup/manifest.js";
 import { Pieces } from "../../../src/store/backup/pieces.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
+import { openStore } from "../../../src/store/store.js";
 import { withoutRights } from "../../fakes/unprivileged.js";
 import { type BackupWorld, essence, openBackupWorld } from "./backup-world.js";
 
@@ -63,19 +65,69 @@ describe.each(ways)("%s in a place where it cannot be says so in a sentence", (_
   });
 });
 
-test("a full disk is told with what to do, and leaves the former backup as it is", async () => {
-  const before = await essence(world.store.dir);
-  await world.newRun();
-  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-  const spy = vi.spyOn(Pieces.prototype, "keepText").mockImplementation(() => {
-    throw full;
+test.each([
+  ["ENOSPC", "ENOSPC: no space left on device, write", "ENOSPC: no space left on device, write"],
+  [
+    "Unknown system error -122",
+    "Unknown system error -122: Unknown system error -122, write",
+    "EDQUOT: disk quota exceeded, write",
+  ],
+])(
+  "a full disk (%s) is told with what to do, and leaves the former backup as it is",
+  async (code, words, shown) => {
+    const before = await essence(world.store.dir);
+    await world.newRun();
+    const full = Object.assign(new Error(words), { code });
+    const spy = vi.spyOn(Pieces.prototype, "keepText").mockImplementation(() => {
+      throw full;
+    });
+    const said = await saidOf(backupStore(world.store.dir, world.backup));
+    spy.mockRestore();
+    expect(said).toBe(
+      `The backup in ${world.backup} could not be brought up to date (${shown}). Make room there, and call it again.`,
+    );
+    const to = join(world.dir, "there");
+    await restoreStore(world.backup, to);
+    expect(await essence(to)).toEqual(before);
+  },
+);
+
+test("a manifest that cannot be read now is not called damaged: the backup is as good as it was", async () => {
+  const path = join(world.backup, "manifest.json");
+  const said = await withoutRights(world.dir, async () => {
+    await chmod(path, 0o000);
+    return [
+      await saidOf(backupStore(world.store.dir, world.backup)),
+      await saidOf(restoreStore(world.backup, join(world.dir, "there"))),
+    ];
   });
-  const said = await saidOf(backupStore(world.store.dir, world.backup));
-  spy.mockRestore();
-  expect(said).toBe(
-    `The backup in ${world.backup} could not be brought up to date (ENOSPC: no space left on device, write). Make room there, and call it again.`,
-  );
+  await chmod(path, 0o600);
+  for (const each of said) expect(each).toMatch(/EACCES.*manifest\.json.*Let this user read and write there/);
+  await restoreStore(world.backup, join(world.dir, "there"));
+});
+
+test("neither are the roots, nor an index of runs: nobody is told to remove them", async () => {
+  const index = join(dirname(dirname(world.runDir)), "runs.jsonl");
+  const roots = join(world.store.dir, "roots.json");
+  const said = await withoutRights(world.dir, async () => {
+    for (const path of [index, roots]) await chmod(path, 0o000);
+    const opened = openStore(world.store.dir).then(({ roots: each }) => each.list(), String);
+    const { notTaken } = await backupStore(world.store.dir, world.backup);
+    return [await opened, ...notTaken.map(({ why }) => why)];
+  });
+  expect(said).toHaveLength(3);
+  for (const each of said) expect(each).toMatch(/(?:roots\.json|runs\.jsonl) cannot be read now \(EACCES\)/);
+});
+
+test("a restore that fails where it cannot clear away says what failed first", async () => {
   const to = join(world.dir, "there");
-  await restoreStore(world.backup, to);
-  expect(await essence(to)).toEqual(before);
+  const failing = vi.spyOn(Pieces.prototype, "read").mockImplementation(() => {
+    chmodSync(to, 0o500);
+    throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+  });
+  const said = await withoutRights(world.dir, () => saidOf(restoreStore(world.backup, to)));
+  failing.mockRestore();
+  chmodSync(to, 0o700);
+  expect(said).toMatch(/EIO: i\/o error, read/);
+  expect(await saidOf(restoreStore(world.backup, to))).toMatch(/was cut short/);
 });

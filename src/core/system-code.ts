@@ -1,0 +1,20 @@
+/** Node has no name for the error of a quota that is used up: 122 on Linux, 69 on macOS. */
+const OF_QUOTA = /^Unknown system error -(?:122|69)\b/;
+
+/** The code of an error that the operating system has reported, as `ENOSPC`; undefined for one without a code. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
+  return OF_QUOTA.test(error.code) ? "EDQUOT" : error.code;
+}
+
+/** What such an error says. */
+export function systemWords({ message }: Error): string {
+  return OF_QUOTA.test(message)
+    ? message.replace(/^(?:Unknown system error -\d+(?:: )?)+/, "EDQUOT: disk quota exceeded")
+    : message;
+}
+
+/** What is said of a file that the system does not let be read: what is in it may be whole, and nobody is to remove it. */
+export function unreadNow(path: string, code: string): string {
+  return `${path} cannot be read now (${code}). That says nothing of what is in it: see to its permissions, or to its disk, and call again.`;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { systemCode, systemWords, unreadNow } from "../../src/core/system-code.js";
+
+/** As Node throws it. */
+function thrown(code: string, words = code): Error {
+  return Object.assign(new Error(`${code}: ${words}, write`), { code });
+}
+
+test.each([122, 69])("a quota that is used up has a name, on Linux as on macOS: %i", (errno) => {
+  const error = thrown(`Unknown system error -${errno}`);
+  expect(systemCode(error)).toBe("EDQUOT");
+  expect(systemWords(error)).toBe("EDQUOT: disk quota exceeded, write");
+});
+
+test("other errors keep their code and their words", () => {
+  const full = thrown("ENOSPC", "no space left on device");
+  expect([systemCode(full), systemWords(full)]).toEqual(["ENOSPC", "ENOSPC: no space left on device, write"]);
+  const other = thrown("Unknown system error -1220");
+  expect([systemCode(other), systemWords(other)]).toEqual(["Unknown system error -1220", other.message]);
+});
+
+test("what has no code is no error of the system", () => {
+  expect([new Error("EDQUOT"), Object.assign(new Error(""), { code: 7 }), "EDQUOT"].map(systemCode)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("what cannot be read now is not said to be damaged", () => {
+  expect(unreadNow("/store/roots.json", "EACCES")).toMatch(
+    /^\/store\/roots\.json cannot be read now \(EACCES\)/,
+  );
+});
