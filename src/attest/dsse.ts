@@ -75,7 +75,7 @@ export function openEnvelope(envelope: Envelope, payloadType: string, keys: read
   return payload;
 
   function signs({ keyid: named, sig }: Envelope["signatures"][number], keyid: string, key: KeyObject) {
-    if (named !== undefined && named !== keyid) return false;
+    if (named !== undefined && named !== "" && named !== keyid) return false; // an empty one is none
     return verify(null, signed, key, bytesIn(sig) ?? Buffer.alloc(0));
   }
 }

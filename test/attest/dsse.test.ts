@@ -82,6 +82,8 @@ describe("an envelope", () => {
     const { signatures, ...rest } = signEnvelope(TYPE, payload, [A.signs, B.signs]);
     const without = { ...rest, signatures: signatures.map(({ sig }) => ({ sig })) };
     expect(opens(without, [B.checks, A.checks])).toBe(payload.toString());
+    const empty = { ...rest, signatures: signatures.map(({ sig }) => ({ sig, keyid: "" })) };
+    expect(opens(empty, [B.checks, A.checks])).toBe(payload.toString());
     const [first] = signatures;
     const swapped = { ...rest, signatures: [{ sig: first?.sig ?? "", keyid: B.checks.keyid }] };
     expect(opens(swapped, [A.checks])).toBe("refused");
