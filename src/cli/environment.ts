@@ -32,12 +32,12 @@ export function isNobodyThere(config: Config, store: Store | undefined): boolean
 }
 
 /** Configuration and store of a command that makes none. Throws `UsageError` where none stands. */
-export async function storeAtHand(): Promise<{ config: Config; store: Store }> {
+export async function storeAtHand(options?: OpenOptions): Promise<{ config: Config; store: Store }> {
   const config = loadConfig();
   if ((await readStoreIdentity(config.storeDir)) === undefined) {
     throw new UsageError(`There is no store in ${config.storeDir}. INTERLOCK_STORE says where it is.`);
   }
-  return { config, store: await storeOf(config) };
+  return { config, store: await storeOf(config, options) };
 }
 
 async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOptions): Promise<Store> {

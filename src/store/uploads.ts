@@ -78,11 +78,13 @@ export async function removeOldUploads(
   store: StoreOfUploads,
   { stays }: { readonly stays: boolean },
 ): Promise<readonly string[]> {
-  if (!standsThere(join(store.dir, "uploads"))) return [];
+  const folder = join(store.dir, "uploads");
+  if (!standsThere(folder)) return [];
+  if (stays) return isOwnFolder(folder) ? oldIn(folder) : []; // whoever only looks may be where nothing can be written
   const names: string[] = [];
   await exclusively(store, (dir) => {
     names.push(...oldIn(dir));
-    return ok(stays ? 0 : removeOld(dir));
+    return ok(removeOld(dir));
   });
   return names;
 }

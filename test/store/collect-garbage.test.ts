@@ -35,6 +35,17 @@ async function age({ store }: RunWorld, packageId: string): Promise<void> {
   await utimes(join(store.dir, "packages", packageId), OLD, OLD);
 }
 
+/** A folder and those below it, without those of packages, which nobody writes to. */
+async function foldersOf(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+  const below = entries.filter(
+    (entry) => entry.isDirectory() && !/[/]packages[/]/.test(`${entry.parentPath}/`),
+  );
+  for (const lock of entries.filter(({ name }) => name.endsWith(".lock")))
+    await rm(join(lock.parentPath, lock.name));
+  return [dir, ...below.map((entry) => join(entry.parentPath, entry.name))];
+}
+
 const installed = async ({ store }: RunWorld) =>
   (await store.packages.list()).map(({ packageId }) => packageId);
 
@@ -53,6 +64,21 @@ describe("garbage of a store", () => {
       packages: [unused],
     });
     expect(await installed(world)).toEqual([used, newest].sort());
+  });
+
+  test("is told where nothing can be written, as on a disk that has become read-only", async () => {
+    const { world, unused } = await threeVersions();
+    const { dir, store } = world;
+    await rm(join(store.dir, "store.lock"), { force: true });
+    const folders = await foldersOf(store.dir);
+    await withoutRights(dir, async () => {
+      for (const folder of folders) await chmod(folder, 0o500);
+      const looked = await openStore(store.dir, undefined, {}, { isLook: true });
+      expect(await collectGarbage(looked, { before: BEFORE, stays: true })).toMatchObject({
+        packages: [unused],
+      });
+    });
+    for (const folder of folders) await chmod(folder, 0o700);
   });
 
   test("is no package while there are runs that no index lists: it may be theirs", async () => {

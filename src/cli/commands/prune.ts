@@ -54,10 +54,10 @@ const ASKED_AT_ONCE = 16;
 /** `interlock runs prune`: removes runs that are over, each all or nothing. */
 export async function runsPruneCommand(options: PruneOptions): Promise<ExitCode> {
   const rule = ruleOf(options, new Date());
-  const { config, store } = await storeAtHand();
+  const isLook = options.dryRun === true;
+  const { config, store } = await storeAtHand({ isLook });
   return unlessDamaged(async () => {
-    const { ended, notRemoved } =
-      options.dryRun === true ? { ended: [], notRemoved: [] } : await store.runs.sweep();
+    const { ended, notRemoved } = isLook ? { ended: [], notRemoved: [] } : await store.runs.sweep();
     const all = await store.runs.listAllRuns();
     const hasLeft = options.withHistory === true && (await store.runs.prunedRuns()).length > 0;
     const whyLeft = notRemoved.map(({ runId, why }) => [runId, why] as const);
@@ -323,7 +323,7 @@ function noteStuck(runs: readonly { readonly runId: string; readonly why: string
 export async function storeGcCommand(options: CollectOptions): Promise<ExitCode> {
   const { grace = "1d", dryRun = false, json = false } = options;
   const before = new Date(sinceOf(grace, new Date(), "--grace"));
-  const { store } = await storeAtHand();
+  const { store } = await storeAtHand({ isLook: dryRun });
   return unlessDamaged(async () => {
     const garbage = await collectGarbage(store, { before, stays: dryRun });
     const { runs, packages, cutShort, uploads, notRemoved } = garbage;

@@ -39,6 +39,16 @@ export class LockLost extends Error {
 /** For whoever shares nothing with anybody. */
 export const NO_LOCK: HeldLock = { isHeld: () => true, assertHeld: () => undefined };
 
+/** Of whoever only looks, perhaps where nothing can be written: no lock is taken. Else as `withFileLock`. */
+export function withFileLockUnless<T>(
+  isLook: boolean,
+  lockFile: string,
+  action: (lock: HeldLock) => Promise<T>,
+  takeOver?: TakeOver,
+): Promise<T> {
+  return isLook ? action(NO_LOCK) : withFileLock(lockFile, action, takeOver);
+}
+
 /** Makes impossible what a holder before us may still do. `lock` is the one that was taken over. */
 export type TakeOver = (lock: HeldLock) => void | Promise<void>;
 

@@ -9,7 +9,7 @@ import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.j
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
 import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
 import { syncDirectory } from "../disk/atomic-file.js";
-import { withFileLock } from "../disk/fenced-lock.js";
+import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
@@ -230,7 +230,7 @@ class DirectoryPackageStore implements PackageStore {
   async tidy(stays: boolean): Promise<Result<readonly string[]>> {
     if (!standsThere(this.packagesDir)) return ok([]);
     try {
-      return await withFileLock(this.lockFile, async () => {
+      return await withFileLockUnless(stays, this.lockFile, async () => {
         const names = await readdir(this.packagesDir);
         if (!stays) await this.clearStaging();
         return ok(names.filter((name) => name.startsWith(STAGED) || name.startsWith(LEAVING)));

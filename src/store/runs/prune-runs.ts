@@ -5,7 +5,7 @@ import { failpoint } from "../../core/failpoint.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { isOwnFolder, standsThere } from "../disk/own-file.js";
-import { withFileLock } from "../disk/fenced-lock.js";
+import { withFileLockUnless } from "../disk/fenced-lock.js";
 import { isPristine, removeStaged } from "./place-run.js";
 import { Executions } from "./executions.js";
 import type { RunIndex } from "./run-index.js";
@@ -67,7 +67,8 @@ export async function collectStrayRuns(
     notRemoved: [...swept.notRemoved],
   };
   if (!isOwnFolder(runsDir)) return stray;
-  await withFileLock(
+  await withFileLockUnless(
+    stays,
     join(projectDir, "create.lock"),
     async (lock) => {
       const { listed, pruned } = await index.ids();
