@@ -7,6 +7,13 @@ export function systemCode(error: unknown): string | undefined {
   return OF_QUOTA.test(error.code) ? "EDQUOT" : error.code;
 }
 
+/** The same of what only the operating system may have refused: any other error is thrown on. Its text may hold host paths. */
+export function requireSystemCode(error: unknown): string {
+  const code = systemCode(error);
+  if (code === undefined) throw error;
+  return code;
+}
+
 /** What such an error says. */
 export function systemWords({ message }: Error): string {
   return OF_QUOTA.test(message)

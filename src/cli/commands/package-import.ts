@@ -6,9 +6,9 @@ import { type Imported, importPackage } from "../../core/import/import-package.j
 import { isBelow } from "../../core/import/references.js";
 import { workflowBeside } from "../../core/import/source-tree.js";
 import { type Finding, isError } from "../../core/package/findings.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
-import { systemCode } from "../../store/packages/package-files.js";
 import {
   MORE_BELOW,
   type ReadSource,
@@ -178,7 +178,7 @@ async function makeOne(imported: Imported, out: string, options: ImportOptions):
     try {
       makeFolders(dirname(out));
     } catch (error) {
-      const problem = `"${dirname(out)}" cannot be made (${systemCode(error)}).`;
+      const problem = `"${dirname(out)}" cannot be made (${requireSystemCode(error)}).`;
       return { imported, out, check: [], problem };
     }
   }

@@ -2,8 +2,8 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { isError } from "../../core/package/findings.js";
 import { archiveNameOf } from "../../core/package/package-id.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { excerpt, shellWord } from "../../core/text.js";
-import { systemCode } from "../../store/packages/package-files.js";
 import { packPackage, readPackable } from "../../store/packages/pack-package.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
@@ -23,7 +23,7 @@ export async function packagePackCommand(dir: string, options: PackOptions): Pro
   if (loaded === undefined || findings.some(isError)) return refused(findings, options);
   const out = await outputOf(options.out ?? archiveNameOf(loaded.manifest), listing.root);
   const changed = await packPackage(listing, out).catch((error: unknown) => {
-    throw new CommandError(`"${excerpt(out)}" cannot be written (${systemCode(error)}).`);
+    throw new CommandError(`"${excerpt(out)}" cannot be written (${requireSystemCode(error)}).`);
   });
   if (changed.length > 0) return refused(changed, options);
   const { size } = await stat(out);

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { requireSystemCode } from "../../core/system-code.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
-import { systemCode } from "../../store/packages/package-files.js";
 import { CommandError } from "../output.js";
 import { saveFile } from "../../store/disk/save-file.js";
 
@@ -14,7 +14,7 @@ export async function writeNewFile(root: string, path: string, text: string): Pr
     makeFolders(dirname(file));
     await saveFile(file, (temporary) => pipeline(Readable.from([text]), writeOwnStream(temporary)));
   } catch (error) {
-    const code = systemCode(error);
+    const code = requireSystemCode(error);
     const why =
       code === "EEXIST" ? "is there already: choose another name with --as" : `cannot be written (${code})`;
     throw new CommandError(`${file} ${why}.`, { cause: error });

@@ -3,7 +3,7 @@ import type { RunHandle, RunRequest } from "../../client/client.js";
 import { defined } from "../../core/defined.js";
 import type { RouteAnswer, RouteRequest, Started } from "../api.js";
 import { PageRefusal, answered } from "./faults.js";
-import { type PageDeps, type RunPlace, byWorker } from "./places.js";
+import { type PageDeps, type RunPlace, toWorker } from "./places.js";
 
 /* What the page does: each is what a command does, by the same client. */
 
@@ -16,7 +16,7 @@ export async function answerAction(
   { nodeId, question, text, by = server }: RouteRequest<"answer">,
 ): Promise<RouteAnswer<"answer">> {
   const answer = { nodeId, question, text, by, answerId: `page-${question}` };
-  await byWorker(place, (handle) => handle.answer(answer), true);
+  await toWorker(place, (handle) => handle.answer(answer));
   return DONE;
 }
 
@@ -33,7 +33,7 @@ export async function plainAction(
   place: RunPlace,
   action: "pause" | "resume" | "cancel" | "finish",
 ): Promise<RouteAnswer<"pause">> {
-  await byWorker(place, (handle): Promise<unknown> => handle[action](), true);
+  await toWorker(place, (handle): Promise<unknown> => handle[action]());
   return DONE;
 }
 
@@ -42,7 +42,7 @@ export async function raiseAction(
   { add, scope, raiseId }: RouteRequest<"raise">,
 ): Promise<RouteAnswer<"raise">> {
   const raise = { add, raiseId, ...defined({ scope }) };
-  return { budget: await byWorker(place, (handle) => handle.raiseBudget(raise), true) };
+  return { budget: await toWorker(place, (handle) => handle.raiseBudget(raise)) };
 }
 
 /** As the run was begun, with the package that it found then. */

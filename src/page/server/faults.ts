@@ -62,12 +62,19 @@ export function toRefusal(error: unknown): PageRefusal {
   );
 }
 
-/** Temporal answers, and nobody who has the run's store. What a run was told Temporal may hand on later: nobody can take it back. */
-export function noWorker(cause: unknown, isTold: boolean): PageRefusal {
-  const told = isTold ? " What you have sent may still be taken once one is there." : "";
-  const message = `No worker of the run's store answers.${told} On the store's machine: interlock worker, or interlock dev`;
-  return new PageRefusal(503, "NO_WORKER", message, cause);
+/** Temporal answers, and nobody who has the run's store. */
+export function noWorker(cause: unknown): PageRefusal {
+  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${START_ONE}`, cause);
 }
+
+/** The same where the run was told something: Temporal may hand it on later, and nobody can take it back. */
+export function noWorkerYet(cause: unknown): PageRefusal {
+  const words = "What you have sent may still be taken once one is there.";
+  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${words} ${START_ONE}`, cause);
+}
+
+const NO_WORKER = "No worker of the run's store answers.";
+const START_ONE = "On the store's machine: interlock worker, or interlock dev";
 
 function noTemporal(cause: unknown): PageRefusal {
   return new PageRefusal(503, "NO_TEMPORAL", "Temporal does not answer. It is asked again.", cause);

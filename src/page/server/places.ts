@@ -5,7 +5,7 @@ import { RunDescriber } from "../../client/describe-run.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
-import { answered, noWorker } from "./faults.js";
+import { type PageRefusal, answered, noWorker, noWorkerYet } from "./faults.js";
 
 /** What the page works with. */
 export interface PageDeps {
@@ -83,11 +83,20 @@ function graphIn(reader: StoreReader, run: string): RunPlace["graph"] {
   };
 }
 
-/** What a run's worker answers, in time, to what it is asked or told. Throws `NO_WORKER` where Temporal answers and no worker does. */
-export async function byWorker<T>(
+/** What a run's worker answers, in time, to what it is asked. Throws `NO_WORKER` where Temporal answers and no worker does. */
+export function byWorker<T>(place: RunPlace, ask: (handle: RunHandle) => Promise<T>): Promise<T> {
+  return inTime(place, ask, noWorker);
+}
+
+/** As `byWorker`, of what the run is told: a worker that comes later may still take it. */
+export function toWorker<T>(place: RunPlace, tell: (handle: RunHandle) => Promise<T>): Promise<T> {
+  return inTime(place, tell, noWorkerYet);
+}
+
+async function inTime<T>(
   { client, handle }: RunPlace,
   ask: (handle: RunHandle) => Promise<T>,
-  isTold = false,
+  refusal: (cause: unknown) => PageRefusal,
 ): Promise<T> {
   try {
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
@@ -95,6 +104,6 @@ export async function byWorker<T>(
     // What is told in vain is of no `ServiceError`, as what is asked is.
     if (!(error instanceof ServiceError) && !isAway(error)) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
-    throw noWorker(error, isTold);
+    throw refusal(error);
   }
 }

@@ -10,13 +10,14 @@ import {
   errorFinding,
   isError,
 } from "../../core/package/findings.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import {
   type ArchiveEntry,
   ArchiveRefused,
   locateData,
   readArchiveEntries,
 } from "./package-archive-entries.js";
-import { breathe, systemCode } from "./package-files.js";
+import { breathe } from "./package-files.js";
 import { makeFolders } from "./package-tree.js";
 import { openOwnFile } from "../disk/own-file.js";
 
@@ -64,7 +65,7 @@ async function openArchive(zipFile: string): Promise<FileHandle | undefined> {
     if ((await handle.stat()).isFile()) return handle;
     await handle.close();
   } catch (error) {
-    systemCode(error);
+    requireSystemCode(error);
   }
   return undefined;
 }

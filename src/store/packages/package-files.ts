@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../../core/package/findings.js";
 import { checkPathCollisions, isLitter, packagePathProblem } from "../../core/package/package-path.js";
+import { requireSystemCode } from "../../core/system-code.js";
 
 /**
  * Reading package directories made by strangers. Only regular files count; links, devices, sockets and pipes
@@ -106,7 +107,10 @@ class PackageWalk {
         }
       });
     } catch (error) {
-      this.refuse(folder || WHOLE_PACKAGE, `cannot be listed (${systemCode(error)}): check its permissions`);
+      this.refuse(
+        folder || WHOLE_PACKAGE,
+        `cannot be listed (${requireSystemCode(error)}): check its permissions`,
+      );
       return true;
     }
   }
@@ -186,7 +190,7 @@ export async function* streamPackageFile(
     }
   } catch (error) {
     if (error instanceof PackageFileRefused) throw error;
-    throw new PackageFileRefused(path, `cannot be read (${systemCode(error)})`);
+    throw new PackageFileRefused(path, `cannot be read (${requireSystemCode(error)})`);
   } finally {
     closeSync(fd);
   }
@@ -220,7 +224,7 @@ function openPackageFile(root: string, path: string): number {
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
   } catch (error) {
-    const code = systemCode(error);
+    const code = requireSystemCode(error);
     throw new PackageFileRefused(path, `cannot be opened (${code}): check its permissions`, code);
   }
   throw new PackageFileRefused(path, "is not a regular file");
@@ -250,7 +254,7 @@ function orNothing<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch (error) {
-    systemCode(error);
+    requireSystemCode(error);
     return undefined;
   }
 }
@@ -260,10 +264,4 @@ function kindOf(entry: Stats): string {
   if (entry.isFIFO()) return "a named pipe";
   if (entry.isSocket()) return "a socket";
   return "a device";
-}
-
-/** The code of an error of the operating system; its text may hold host paths. */
-export function systemCode(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
-  throw error;
 }

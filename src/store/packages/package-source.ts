@@ -2,8 +2,9 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../../core/package/findings.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { unpackArchive } from "./package-archive.js";
-import { listPackage, systemCode } from "./package-files.js";
+import { listPackage } from "./package-files.js";
 import { type PackageReport, loadNewPackage } from "./package-loader.js";
 
 /** What a path given as a package turns out to be; the path itself may be a link. */
@@ -40,7 +41,7 @@ export async function loadPackageSource(source: string): Promise<PackageReport> 
   try {
     return await loadArchive(source);
   } catch (error) {
-    const sentence = `could not be unpacked to be checked (${systemCode(error)}): see to space for temporary files`;
+    const sentence = `could not be unpacked to be checked (${requireSystemCode(error)}): see to space for temporary files`;
     return { findings: [errorFinding(WHOLE_PACKAGE, "$", sentence)] };
   }
 }

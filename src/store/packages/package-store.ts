@@ -8,12 +8,13 @@ import { failpoint } from "../../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
 import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
-import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
+import { PackageFileRefused, listPackage, readPackageFile } from "./package-files.js";
 import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
@@ -284,7 +285,7 @@ interface FoundPackage {
 }
 
 function notWritten(error: unknown): Result<never> {
-  return fail("E_INTERNAL", `The packages of the store could not be written (${systemCode(error)}).`);
+  return fail("E_INTERNAL", `The packages of the store could not be written (${requireSystemCode(error)}).`);
 }
 
 function unknown(packageId: string): Result<never> {

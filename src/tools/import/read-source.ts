@@ -2,8 +2,9 @@ import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { isEntryName } from "../../core/import/step-files.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
-import { PackageFileRefused, readPackageFile, systemCode } from "../../store/packages/package-files.js";
+import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
 const MAX_DEPTH = 16;
@@ -97,7 +98,7 @@ class TreeReader {
   private async childrenOf(folder: string): Promise<Child[]> {
     const children: Child[] = [];
     const directory = await opendir(join(this.root, folder)).catch((error: unknown) => {
-      if (folder !== "" && DENIED.has(systemCode(error))) this.leave(folder, "denied");
+      if (folder !== "" && DENIED.has(requireSystemCode(error))) this.leave(folder, "denied");
     });
     if (directory === undefined) return children;
     for await (const entry of directory) {

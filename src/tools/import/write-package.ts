@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { isLitter } from "../../core/package/package-path.js";
-import { systemCode } from "../../store/packages/package-files.js";
+import { requireSystemCode } from "../../core/system-code.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import { syncDirectory } from "../../store/disk/atomic-file.js";
 import { removeLeftover } from "../../store/disk/remove-leftover.js";
@@ -41,7 +41,7 @@ export async function writePackage(
   } catch (error) {
     return fail(
       "E_INTERNAL",
-      `cannot be written (${systemCode(error)}): check the directory it is to lie in`,
+      `cannot be written (${requireSystemCode(error)}): check the directory it is to lie in`,
     );
   } finally {
     await removeLeftover(temporary);
