@@ -311,6 +311,30 @@ const LATER_SCENARIOS: readonly Scenario[] = [
       return { bench, run };
     },
   },
+  {
+    name: "cancelled-beside-run-below",
+    async run() {
+      const bench = await openBench(() => ({ content: "Which?" }));
+      const main = {
+        nodes: { build: { type: "subworkflow", text: "", workflow: "below" }, end: { type: "end" } },
+      };
+      const below = { nodes: { make: {}, made: { type: "end" } } };
+      const first = await bench.start(nestedPackage({ main, below }), { workflowRef: "main" });
+      await eventually(async () => (await first.state()).below !== undefined);
+      const made = bench.client.handle((await first.state()).below?.runId ?? "");
+      await until(made, "waiting-user");
+      await made.cancel();
+      await first.result().catch(() => undefined);
+      await bench.client.retry(made.runId); // it goes on by itself, and the run above waits for its end
+      const run = await bench.client.retry(first.runId);
+      await eventually(async () =>
+        (await run.state()).progress.some(({ text }) => text.includes("goes on by itself")),
+      );
+      await run.cancel();
+      await run.result().catch(() => undefined);
+      return { bench, run };
+    },
+  },
 ];
 
 export const SCENARIOS: readonly Scenario[] = [...GRAPH_SCENARIOS, ...BUNDLE_SCENARIOS, ...LATER_SCENARIOS];
