@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemCode, systemWords, unreadNow } from "../../src/core/system-code.js";
+import { requireSystemCode, systemCode, systemWords, unreadNow } from "../../src/core/system-code.js";
 
 /** As Node throws it. */
 function thrown(code: string, words = code): Error {
@@ -25,6 +25,12 @@ test("what has no code is no error of the system", () => {
     undefined,
     undefined,
   ]);
+});
+
+test("an error that the system alone may have reported has its code, and any other is thrown on", () => {
+  expect(requireSystemCode(thrown("EACCES"))).toBe("EACCES");
+  const ours = new Error("a fault of ours");
+  expect(() => requireSystemCode(ours)).toThrow(ours);
 });
 
 test("what cannot be read now is not said to be damaged", () => {
