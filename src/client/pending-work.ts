@@ -40,6 +40,7 @@ export interface PendingWork {
 export interface TaskFailure {
   /** Which attempt this is, from 2. */
   readonly attempt: number;
+  /** Where Temporal has kept none, it says that. */
   readonly message: string;
 }
 

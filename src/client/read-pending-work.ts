@@ -14,6 +14,12 @@ export async function readPendingWork(access: TemporalAccess, raw: RawDescriptio
 /** A task that fails is not written again while it is tried again: the newest events say why. */
 const NEWEST_EVENTS = 5;
 
+/** The attempt that fails where one worker has died with the task, and the next one has not done it either. */
+const NOT_ONE_DEATH = 3;
+/** What failed behind an attempt that was never answered, Temporal does not keep. */
+const NOT_RECORDED =
+  "no worker has brought it to its end. The first that had it never answered, so that Temporal does not say why the others fail: their logs do.";
+
 /** Why the run's workflow task has failed; undefined where it has not, and where its worker has only died. */
 async function taskFailureOf(
   { temporal, namespace }: TemporalAccess,
@@ -31,7 +37,7 @@ async function taskFailureOf(
     (event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes,
   );
   const failure = ended?.workflowTaskFailedEventAttributes?.failure;
-  if (!failure) return undefined;
+  if (!failure) return attempt < NOT_ONE_DEATH ? undefined : { attempt, message: NOT_RECORDED };
   const said = await readableValue(temporal, failure.encodedAttributes, execution.workflowId ?? "");
   const isSealed = typeof said === "object" && said !== null && "message" in said;
   return { attempt, message: isSealed ? String(said.message) : (failure.message ?? "") };

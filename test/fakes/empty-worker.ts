@@ -24,9 +24,11 @@ async function startWorkerOf(
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") }),
   });
   const running = worker.run();
-  return async () => {
+  const stop = async (): Promise<void> => {
     worker.shutdown();
     await running;
     await connection.close();
   };
+  let stopped: Promise<void> | undefined;
+  return () => (stopped ??= stop());
 }

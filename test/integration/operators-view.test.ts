@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { RunDescriber } from "../../src/client/describe-run.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
@@ -336,6 +336,34 @@ describe("a run that is reset in the Web UI", () => {
     }
   });
 });
+
+test(
+  "a run whose workflow task is lost with its worker, and then fails in each other one, says that it stands still",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench([{ content: "Which colour?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    await bench.stopWorker();
+    const { connection, workflow, workflowService } = bench.client.temporal;
+    await workflow.getHandle(workflowIdOf(run.runId)).signal("look");
+    const poll = {
+      namespace: "default",
+      taskQueue: { name: bench.store.taskQueue },
+      identity: "dies with it",
+    };
+    const { attempt } = await connection.withDeadline(Date.now() + 60_000, () =>
+      workflowService.pollWorkflowTaskQueue(poll),
+    );
+    expect(attempt).toBe(1);
+    const stopEmptyWorker = await startEmptyWorker(address, bench.store.taskQueue);
+    onTestFinished(stopEmptyWorker);
+    await eventually(async () => (await run.pendingWork()).taskFailure !== undefined);
+    const { taskFailure } = await run.pendingWork();
+    expect(taskFailure?.attempt).toBeGreaterThan(2);
+    expect(taskFailure?.message).toContain("their logs do");
+  },
+);
 
 test(
   "a run whose workflow task fails in each worker says why, takes nothing, and goes on from its files",
