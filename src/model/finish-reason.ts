@@ -1,0 +1,96 @@
+import { type Fields, textOf } from "./answer-json.js";
+
+/** What providers call the ends of answers, in the protocol's words. */
+const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
+  ["max_tokens", "length"],
+  ["max_output_tokens", "length"],
+  ["model_length", "length"],
+  ["max_length", "length"],
+  ["truncated", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["time_limit", "length"],
+  ["error_limit", "length"],
+  ["error_toxic", "content_filter"],
+  ["complete", "stop"],
+  ["safety", "content_filter"],
+  ["content_filtered", "content_filter"],
+  ["prohibited_content", "content_filter"],
+  ["recitation", "content_filter"],
+  ["blocklist", "content_filter"],
+  ["spii", "content_filter"],
+  ["model_armor", "content_filter"],
+  ["sensitive", "content_filter"],
+  ["image_safety", "content_filter"],
+  ["end_turn", "stop"],
+  ["eos", "stop"],
+  ["eos_token", "stop"],
+  ["stop_sequence", "stop"],
+  ["tool_use", "tool_calls"],
+  ["tool_call", "tool_calls"],
+]);
+
+/** Limits of a length have many names. */
+const A_LENGTH =
+  /^(?:max|output|context|token|length)_(?:[a-z]+_){0,3}(?:tokens?|length|limit|exceeded|reached)$/;
+
+/** Ends of answers that were not finished, and of calls that their server could not read; another try may bring one. */
+export const ENDED_BADLY: ReadonlySet<string> = new Set([
+  "error",
+  "server_error",
+  "internal_error",
+  "system_error",
+  "failed",
+  "user_cancel",
+  "malformed_function_call",
+  "function_call_filter",
+  "unexpected_tool_call",
+  "malformed_response",
+  "missing_thought_signature",
+  "too_many_tool_calls",
+  "malformed_tool_use",
+  "malformed_model_output",
+  "abort",
+  "aborted",
+  "cancelled",
+  "canceled",
+  "timeout",
+  "network_error",
+  "insufficient_system_resource",
+]);
+
+/** An end in the protocol's words; what a provider says behind a colon is left out of one that is known. */
+export function toFinishReason(text: string): string {
+  const plain = text
+    .replace(/(?<=[a-z])(?=[A-Z])/g, "_") // as in `FinishReason.MAX_TOKENS` and `toolUse`
+    .toLowerCase()
+    .replace(/[-\s]/g, "_")
+    .replace(/^finish_reason[_.]/, "");
+  const [kind = ""] = plain.split(":");
+  if (A_LENGTH.test(kind)) return "length";
+  if (/_?guardrail(?:s|_[a-z]{1,20})?$/.test(kind)) return "content_filter";
+  return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
+}
+
+/** How a choice says that it has ended; nothing where it has not, which some servers have a word for. */
+export function reasonIn(choice: Fields): string {
+  const reason = textOf(choice["finish_reason"]) || textOf(choice["native_finish_reason"]);
+  return /^(?:null|none|unspecified|finish_reason_unspecified)$/i.test(reason) ? "" : reason;
+}
+
+/** Of two ends that a stream tells, the one that says more: some servers tell one in each piece, and the true one last. */
+export function moreTelling(before: string, reason: string): string {
+  return weightOf(reason) > weightOf(before) ? reason : before;
+}
+
+function weightOf(reason: string): number {
+  if (reason === "") return 0;
+  const end = toFinishReason(reason);
+  if (end === "length" || tellsEnough(reason)) return 3;
+  return ["stop", "tool_calls", "function_call"].includes(end) ? 2 : 1;
+}
+
+/** Whether an end says what became of an answer, which may have no message then. */
+export function tellsEnough(reason: string): boolean {
+  const end = toFinishReason(reason);
+  return ["refusal", "content_filter"].includes(end) || ENDED_BADLY.has(end);
+}
