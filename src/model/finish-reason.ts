@@ -14,6 +14,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["complete", "stop"],
   ["safety", "content_filter"],
   ["content_filtered", "content_filter"],
+  ["contentfilter", "content_filter"],
   ["prohibited_content", "content_filter"],
   ["recitation", "content_filter"],
   ["blocklist", "content_filter"],

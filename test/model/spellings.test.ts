@@ -465,6 +465,7 @@ describe("an end", () => {
     ["toolUse", "tool_calls"],
     ["EndTurn", "stop"],
     ["contentFilter", "content_filter"],
+    ["contentfilter", "content_filter"],
   ])("in another language's spelling, %s, is %s", (reason, finishReason) => {
     expect(whole({ content: "x" }, reason)).toMatchObject({ finishReason });
   });
