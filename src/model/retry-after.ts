@@ -48,7 +48,7 @@ function inHeaders(headers: WireAnswer["headers"], now: Date): number | undefine
 
 /** A time since 1970 in milliseconds, also where it is said in seconds. */
 function epochIn(digits: number): number {
-  return digits * 1_000 < EPOCH_MS * 1_000 ? digits * 1_000 : digits;
+  return digits < EPOCH_MS ? digits * 1_000 : digits;
 }
 
 /** A date in one of the forms of HTTP, or of ISO 8601: of GMT where it names no zone. What else a parser takes for a date, such as "-5", is none. */
@@ -126,9 +126,7 @@ function untilDate(text: string, now: Date): number | undefined {
     RESET_FIELD.exec(body) ?? RESET_SAID.exec(body) ?? [];
   if (epoch + day === "") return undefined;
   const date =
-    epoch === ""
-      ? Date.parse(`${day}T${time}${/^[A-Z]/i.test(zone) ? "Z" : zone}`)
-      : Number(epoch.padEnd(13, "0"));
+    epoch === "" ? Date.parse(`${day}T${time}${/^[A-Z]/i.test(zone) ? "Z" : zone}`) : epochIn(Number(epoch));
   return until(date, now);
 }
 

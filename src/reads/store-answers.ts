@@ -12,6 +12,7 @@ import {
   parseQuestion,
 } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
+import { systemCode } from "../core/system-code.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedIndex } from "../store/runs/run-index.js";
@@ -83,8 +84,8 @@ const BYTE_READS: ByteReads = {
 function isOfFiles(error: unknown): error is Error {
   if (error instanceof DamagedIndex || error instanceof DamagedBoundary || error instanceof LineTooLong)
     return true;
-  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return false;
-  return !PASSING.has(error.code);
+  const code = systemCode(error);
+  return code !== undefined && !PASSING.has(code);
 }
 
 /** What passes by itself: it is asked again. */

@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
-import { UNREAD_ENTRY, unreadEntries } from "../../core/import/left-out.js";
+import { UNREAD_ENTRY, unreadEntries, unreadPaths } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { isBelow } from "../../core/import/references.js";
 import { workflowBeside } from "../../core/import/source-tree.js";
@@ -100,7 +100,9 @@ async function readEntries(named: string): Promise<ReadEntries> {
       );
   const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
   const isWithin = (found: string): boolean => found === within || isBelow(found, within);
-  const near = [...source.unread, ...source.tree.paths].filter((found) => isNear(found) && isWithin(found));
+  const near = [...unreadPaths(source.tree), ...source.tree.paths].filter(
+    (found) => isNear(found) && isWithin(found),
+  );
   const unread = unreadEntries(source.tree).filter(isWithin);
   const other = entries.length === 0 ? await otherForm(path, source) : undefined;
   return { source, entries, unread, near, ...(other === undefined ? {} : { other }) };

@@ -45,10 +45,14 @@ function* ancestorsOf(path: string): Generator<string> {
   for (let at = path; at !== ""; at = folderOf(at)) yield at;
 }
 
+/** What a tree would have, if it could be read: no UTF-8, too large, or not ours to open. */
+export function unreadPaths(tree: SourceTree): readonly string[] {
+  return [...tree.leftOut].filter(([, why]) => why === "unread" || why === "denied").map(([path]) => path);
+}
+
 /** The files that a workflow would begin with, if they could be read. */
 export function unreadEntries(tree: SourceTree): readonly string[] {
-  const unread = [...tree.leftOut]
-    .filter(([, why]) => why === "unread" || why === "denied")
-    .map(([path]) => path);
-  return unread.filter((path) => isEntryName(nameOf(path))).sort();
+  return unreadPaths(tree)
+    .filter((path) => isEntryName(nameOf(path)))
+    .sort();
 }

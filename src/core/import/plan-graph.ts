@@ -15,7 +15,7 @@ import {
   textsUnder,
   variablesFor,
 } from "./source-text.js";
-import { type SourceEdge, better } from "./source-edge.js";
+import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
   isEntryName,
@@ -25,12 +25,11 @@ import {
   isStepFolder,
   nearestStep,
   nextInOrder,
-  numeralOf,
   resumesRun,
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
 import { unsaidBeside, unsaidWays } from "./unsaid-ways.js";
-import { reportMissing, reportName, tellOfNumber } from "./step-reports.js";
+import { reportMissing, reportName, takeNext, tellOfNumber, tellOfUnsaid } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -344,10 +343,7 @@ class GraphWalk {
   private tellOfUnsaid(path: string, source: SourceText, references: References): void {
     const led = new Set(this.edgesFrom(path).map(({ to }) => to));
     const around = { document: this.entry.document, led };
-    for (const [to, line] of unsaidBeside(this.tree, path, source, references, around)) {
-      const what = `names ${named(nameOf(to))} in words that are not known: no way was made, as others lead on`;
-      this.findings.add("note", path, line, what);
-    }
+    tellOfUnsaid(path, unsaidBeside(this.tree, path, source, references, around), this.findings);
   }
 
   /** The one step that blocks of code alone lead to: people leave fences open. */
@@ -369,27 +365,9 @@ class GraphWalk {
     const listed = this.lists.after(path);
     if (listed !== undefined) return this.connect(path, listed, 0, { label: "next", isDefault: true });
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
-    const next = nextInOrder(this.tree, path);
-    const [first] = next;
-    if (first === undefined || isLast || this.used.has(path)) return;
-    const twins = next.filter((file) => numeralOf(file) === numeralOf(first)).map(nameOf);
-    if (twins.length > 1) {
-      const several = twins.slice(0, 5).map(named).join(", ");
-      this.findings.add(
-        "warning",
-        path,
-        0,
-        `names no step after it, and ${several} may be: no edge was made`,
-      );
-      return;
-    }
-    this.findings.add(
-      "warning",
-      path,
-      0,
-      `names no step after it: ${named(nameOf(first))} was taken, by its number`,
-    );
-    this.connect(path, first, 0, { label: "next", isDefault: true });
+    if (isLast || this.used.has(path)) return;
+    const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
+    if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
   }
 
   /** The modes of the first step's folder that nothing leads to: a document may say how to choose in words of its own. */
@@ -421,9 +399,4 @@ class GraphWalk {
   private edgesFrom(path: string): readonly SourceEdge[] {
     return [...this.edges.values()].filter((edge) => edge.from === path);
   }
-}
-
-/** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file. */
-function lacksFirst(edges: readonly SourceEdge[]): boolean {
-  return edges.every(({ label }) => /^[A-Z][2-9]$/.test(label));
 }

@@ -33,6 +33,11 @@ export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">
   };
 }
 
+/** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file. */
+export function lacksFirst(edges: readonly SourceEdge[]): boolean {
+  return edges.every(({ label }) => /^[A-Z][2-9]$/.test(label));
+}
+
 /** Of a way that says no condition, beside others: the words of its line. */
 export function conditionOf(edge: SourceEdge, isAlone: boolean): string | undefined {
   return edge.condition ?? (isAlone || edge.isDefault ? undefined : edge.words);

@@ -1,7 +1,7 @@
 import { type ImportFindings, named } from "./findings.js";
 import { whyAbsent } from "./left-out.js";
-import type { SourceTree } from "./source-tree.js";
-import { nearestStep, resumesRun } from "./step-files.js";
+import { type SourceTree, nameOf } from "./source-tree.js";
+import { nearestStep, numeralOf, resumesRun } from "./step-files.js";
 import type { NamedStep } from "./step-names.js";
 
 /** Says of "Step 3" in a step that names files which one it may be. */
@@ -25,6 +25,35 @@ export function reportName(
 ): void {
   const is = steps.length === 0 ? "is no step of this workflow" : `may be ${listed(steps)}`;
   findings.add("warning", path, line, `names ${named(text)}, which ${is}: no edge was made. Name the file`);
+}
+
+/** Says of steps, with the lines that name them, that nothing known is said of them where other ways lead on. */
+export function tellOfUnsaid(
+  path: string,
+  unsaid: ReadonlyMap<string, number>,
+  findings: ImportFindings,
+): void {
+  for (const [to, line] of unsaid) {
+    const what = `names ${named(nameOf(to))} in words that are not known: no way was made, as others lead on`;
+    findings.add("note", path, line, what);
+  }
+}
+
+/** Of the steps behind one that names none after it the first, with a word on why; undefined, with one as well, where several have its number. */
+export function takeNext(
+  path: string,
+  next: readonly string[],
+  findings: ImportFindings,
+): string | undefined {
+  const [first] = next;
+  if (first === undefined) return undefined;
+  const twins = next.filter((file) => numeralOf(file) === numeralOf(first)).map(nameOf);
+  const isOne = twins.length === 1;
+  const what = isOne
+    ? `: ${named(nameOf(first))} was taken, by its number`
+    : `, and ${twins.slice(0, 5).map(named).join(", ")} may be: no edge was made`;
+  findings.add("warning", path, 0, `names no step after it${what}`);
+  return isOne ? first : undefined;
 }
 
 /** Says of a step that a line leads to that it is not there, with what is like it. */

@@ -30,8 +30,6 @@ export interface ReadSource {
   readonly root: string;
   readonly tree: SourceTree;
   readonly complete: boolean;
-  /** Paths of texts that could not be read: no UTF-8, too large, or not ours to open. */
-  readonly unread: readonly string[];
   /** Directories that are packages: what begins in them has been imported, and they are not looked into. */
   readonly packages: readonly string[];
 }
@@ -51,8 +49,7 @@ export async function readSource(root: string, first: string = root): Promise<Re
   const isInside = begin !== "" && !begin.startsWith("..");
   const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
   const { files, leftOut, packages } = reader;
-  const unread = [...leftOut].filter(([, why]) => why === "unread" || why === "denied").map(([path]) => path);
-  return { root: reader.root, tree: new SourceTree(files, leftOut), complete, unread, packages };
+  return { root: reader.root, tree: new SourceTree(files, leftOut), complete, packages };
 }
 
 class TreeReader {
