@@ -30,8 +30,10 @@ export function planCalls(calls: readonly RecordedModelCall[]): readonly Planned
   const documents = { bytesLeft: MAX_DOCUMENT_BYTES_PER_ANSWER };
   return plan(calls, canonicalToolName, parseToolCall, (call, planned) => {
     const summary = summaryOf(call.tool, subjectOf(call));
+    const { bytesLeft } = documents;
     const change = changeOf(call, documents);
-    if (documents.bytesLeft < 0) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
+    // Only what would be parsed is refused: whatever else the answer asks for has nothing to do with it.
+    if (documents.bytesLeft < Math.min(bytesLeft, 0)) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
     if (change === undefined) return { ...planned, summary };
     updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };

@@ -231,3 +231,16 @@ test("state documents of one answer are parsed up to a bound together, however l
   expect(planned.map(({ change }) => change !== undefined)).toEqual([true, true, ...Array(6).fill(false)]);
   expect(planned.slice(2).map(({ fault }) => fault?.code)).toEqual(Array(6).fill("E_WRITE_LIMIT"));
 });
+
+test("what is no state document runs as asked after more of them than an answer may hold", () => {
+  const content = `---\nschemaVersion: 1.1\nworkflowType: w\n${"# nothing\n".repeat(8_000)}---\n`;
+  const write = recorded("fs_write", { path: "@state/workflow.md", content });
+  const others = [
+    recorded("fs_read", { path: "@project/a.md" }),
+    recorded("fs_write", { path: "@project/b.md", content: "b" }),
+    recorded("fs_apply_patch", patch({ variables: { set: { a: 1 } } })),
+  ];
+  const planned = planCalls([write, write, ...others, write]);
+  const codes = planned.map(({ fault }) => fault?.code);
+  expect(codes).toEqual([undefined, "E_WRITE_LIMIT", undefined, undefined, undefined, "E_WRITE_LIMIT"]);
+});
