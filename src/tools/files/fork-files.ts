@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import { HOST_MAX_WRITE_BYTES } from "../../core/run/limits.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { listSome } from "../../core/text.js";
@@ -9,6 +10,7 @@ import { writeFile } from "./write.js";
 
 /** What the source had written, and its folder. */
 type ForkSource = Pick<ForkPoint, "files" | "written">;
+type WrittenFile = ForkSource["written"] extends ReadonlyMap<string, infer W> ? W : never;
 
 /** A file that a run had written by some moment, and how the project at hand compares. */
 export interface ForkedFile {
@@ -25,40 +27,49 @@ const LIMITS = { maxReadBytes: 1, maxWriteBytes: HOST_MAX_WRITE_BYTES };
 export async function compareFiles(source: ForkSource, place: ForkPlace): Promise<readonly ForkedFile[]> {
   const workspace = openForkWorkspace(source, place);
   const files: ForkedFile[] = [];
-  for (const [alias, { sha256, blobs }] of source.written) {
-    const read = await readFile(workspace, { path: alias }, LIMITS);
-    const isMissing = !read.ok && read.error.code === "ENOENT";
-    const isKept = blobs.read(sha256) !== undefined;
-    const status = isMissing
-      ? isKept
-        ? "missing"
-        : "lost"
-      : read.ok && read["sha256"] === sha256
-        ? "same"
-        : "differs";
-    files.push({ path: alias.slice("@project/".length), sha256, status });
-  }
+  for (const [alias, written] of source.written) files.push(await compareFile(workspace, alias, written));
   return files;
 }
 
-/** Writes what is missing, as it was. What is there and differs stays as it is: it may be somebody's work. */
+async function compareFile(workspace: Workspace, alias: string, written: WrittenFile): Promise<ForkedFile> {
+  const { sha256, blobs } = written;
+  const read = await readFile(workspace, { path: alias }, LIMITS);
+  const isMissing = !read.ok && read.error.code === "ENOENT";
+  const isKept = blobs.read(sha256) !== undefined;
+  const status = isMissing
+    ? isKept
+      ? "missing"
+      : "lost"
+    : read.ok && read["sha256"] === sha256
+      ? "same"
+      : "differs";
+  return { path: alias.slice("@project/".length), sha256, status };
+}
+
+/**
+ * Writes what is missing, as it was. What is there and differs stays as it is: it may be somebody's work, or that of the fork itself,
+ * which another worker has let go on meanwhile.
+ */
 export async function restoreFiles(source: ForkSource, place: ForkPlace): Promise<readonly ForkedFile[]> {
   const workspace = openForkWorkspace(source, place);
-  const hooks = place.assertOurs === undefined ? {} : { assertOurs: place.assertOurs };
-  const compared = await compareFiles(source, place);
   const files: ForkedFile[] = [];
-  for (const file of compared) {
-    const kept = file.status === "missing" ? source.written.get(`@project/${file.path}`) : undefined;
-    const content = kept?.blobs.read(file.sha256)?.toString("utf8");
+  for (const [alias, written] of source.written) {
+    const file = await compareFile(workspace, alias, written);
+    const content = file.status === "missing" ? written.blobs.read(file.sha256)?.toString("utf8") : undefined;
     if (content === undefined) {
       files.push(file);
       continue;
     }
-    const written = await writeFile(workspace, { path: `@project/${file.path}`, content }, LIMITS, hooks);
-    files.push({ ...file, status: written.ok ? "restored" : "missing" });
+    const { ok: isWritten } = await writeFile(workspace, { path: alias, content }, LIMITS, {
+      ...defined({ assertOurs: place.assertOurs }),
+      beforeCommit: async ({ created }) => (created ? undefined : MADE_MEANWHILE),
+    });
+    files.push(isWritten ? { ...file, status: "restored" } : await compareFile(workspace, alias, written));
   }
   return files;
 }
+
+const MADE_MEANWHILE = fail("E_PRECONDITION_FAILED", "Somebody has made the file meanwhile.").error;
 
 /** Refuses a fork that cannot have its files, with `E_PRECONDITION_FAILED`: a step would look for them in vain. */
 export function refuseMissing(files: readonly ForkedFile[]): Result<void> {

@@ -75,6 +75,32 @@ describe("the files of a fork", () => {
     expect(again.map(({ status }) => status)).toEqual(["same", "differs"]);
   });
 
+  test("that somebody makes while they are restored stay as they are, and are not missing", async () => {
+    const source = await openSource();
+    await source.write("artifacts/a.md", "of the source");
+    await source.write("artifacts/b.md", "of both");
+    const { written, files } = await source.by(99);
+    /** Between the comparison and the write of it, each file is made by another attempt whose run has gone on. */
+    const meanwhile = new Map(
+      [...written].map(([alias, { sha256: hash, blobs }]) => {
+        let reads = 0;
+        const read: typeof blobs.read = (asked) => {
+          reads += 1;
+          const made = alias.endsWith("a.md") ? "of the run" : "of both";
+          if (reads === 2) writeFileSync(source.at(alias.slice("@project/".length)), made);
+          return blobs.read(asked);
+        };
+        return [
+          alias,
+          { sha256: hash, blobs: Object.assign(Object.create(blobs) as typeof blobs, { read }) },
+        ];
+      }),
+    );
+    const restored = await restoreFiles({ files, written: meanwhile }, source.place);
+    expect(readFileSync(source.at("artifacts/a.md"), "utf8")).toBe("of the run");
+    expect(restored.map(({ status }) => status)).toEqual(["differs", "same"]);
+  });
+
   test("whose content is no longer kept are lost", async () => {
     const source = await openSource();
     await source.write("artifacts/a.md", "text");
