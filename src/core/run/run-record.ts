@@ -147,9 +147,12 @@ export class RunRecord {
     return conditions && { variables: this.frontmatter.variables, ...conditions };
   }
 
-  /** A node's work is one step in the history (contracts §9). */
+  /**
+   * A node's work is one step in the history (contracts §9). A worker that knew of no such steps passed over what a newer client asked
+   * for, and has gone by turns: it kept no memo either, as all that know of them do.
+   */
   get stepsByNode(): boolean {
-    return (this.input.steps ?? this.open?.steps) === "nodes";
+    return this.open?.keepsMemo === true && (this.input.steps ?? this.open.steps) === "nodes";
   }
 
   /** The turn at hand is expected to take a moment only. */

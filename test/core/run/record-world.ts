@@ -15,6 +15,7 @@ export const OPENED: OpenedRun = {
     workflowRef: "main",
     activeAgentId: "author",
   },
+  keepsMemo: true,
   graph: {
     entryNodeId: "draft",
     nodes: [

@@ -354,6 +354,13 @@ describe("a turn is waited for inside a workflow task", () => {
     expect(openedRecord({ terms: { steps: "turns" }, opened: { steps: "nodes" } }).stepsByNode).toBe(false);
   });
 
+  test("in none that was opened by a version which knew of no such steps: it went by turns, whatever it was asked for", () => {
+    const { keepsMemo: _, ...opened } = OPENED;
+    const record = new RunRecord({ ...TERMS, steps: "nodes" }, false);
+    record.begin(opened);
+    expect(record.stepsByNode).toBe(false);
+  });
+
   test("until one is slow, and again once one is quick", () => {
     const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
     expect(record.isQuickTurn).toBe(true);
