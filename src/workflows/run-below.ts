@@ -43,7 +43,9 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
   try {
     return await startedOrAwaited(record, nodeId, other);
   } catch (error) {
-    if (other.workflowId !== undefined && isCancellation(error) && patched("no-run-below-left-behind"))
+    // What a worker that has died was doing comes back as a timeout.
+    const isCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+    if (other.workflowId !== undefined && isCancelled && patched("no-run-below-left-behind"))
       await cancelOther(other.workflowId);
     throw error;
   }
