@@ -1,3 +1,4 @@
+import { patched } from "@temporalio/workflow";
 import type { OpenRunInput, OpenRunResult } from "../contract/activities.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import { findNode } from "../core/package/graph.js";
@@ -32,8 +33,13 @@ export async function knowWaysOut(record: RunRecord, currentNodeId: string): Pro
   if (!knowsWaysOut(graph, nodeId)) await ask(record, nodeId, true);
 }
 
-/** Somebody wants the run to stand at this node: where it can be gone to, its ways out are known; else, whether it is there. */
+/**
+ * Somebody wants the run to stand at this node: where it can be gone to, its ways out are known; else, whether it is there. A quick
+ * turn's call may have led the run out of the part that it knows.
+ */
 export async function knowTarget(record: RunRecord, currentNodeId: string): Promise<void> {
+  const isBeyond = !knowsWaysOut(record.opened.graph, record.nodeId);
+  if (isBeyond && patched(BEYOND_PATCH)) await ask(record, record.nodeId, true);
   const { graph } = record.opened;
   const nodeId = effectiveNodeId(currentNodeId, graph);
   if (graph.edges.some(({ from, to }) => from === record.nodeId && to === nodeId)) {
@@ -42,6 +48,8 @@ export async function knowTarget(record: RunRecord, currentNodeId: string): Prom
     await ask(record, nodeId, false);
   }
 }
+
+const BEYOND_PATCH = "a-move-from-beyond-the-known-part-is-judged-there";
 
 async function ask(record: RunRecord, nodeId: string, around: boolean): Promise<void> {
   const { run } = record.opened;
