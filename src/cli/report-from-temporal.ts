@@ -19,7 +19,7 @@ import { CommandError, noWorkerHint } from "./output.js";
 import { sentenceTime } from "./known-stores.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf, tellsOf } from "./run-report.js";
-import { elsewhere, referenceOf } from "./run-session.js";
+import { elsewhere, referenceOf, unopened } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 import { taskFailureWords } from "./waiting-words.js";
 import { webLinkOf } from "./web-link.js";
@@ -85,7 +85,10 @@ export async function reportFromTemporal(
         taskFailure === undefined
           ? why || standing.note || noWorkerHint(session, standing.taskQueue)
           : taskFailureWords(runId, taskFailure);
-      if (stored === undefined) throw new CommandError(await listedWords(client, run, note, failure));
+      if (stored === undefined) {
+        const neverOpened = failure === undefined ? undefined : await unopened(run);
+        throw neverOpened ?? new CommandError(await listedWords(client, run, note, failure));
+      }
       if ((taskFailure ?? why) !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
       const { notPolledSince } = standing;
       const since = defined({ notPolledSince });

@@ -158,6 +158,11 @@ test("a run that has failed before any store knew it is watched to its failure",
       expect(said.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
     }
   }
+  await bench.stopWorker();
+  const told = await shellOf(bench).run(["status", run.runId]);
+  expect(told).toMatchObject({ code: 1, stdout: "" });
+  expect(told.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
+  expect(told.stderr).toContain(`interlock retry ${run.runId}`);
 });
 
 test("a failed run that was let go on and failed before it was opened is told by the newer failure, and where it stood", async () => {
