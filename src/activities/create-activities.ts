@@ -100,7 +100,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     "node.pass": (input) => passThrough(store, input),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),
-    "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),
+    "update.verify": (input) => verifyUpdate(deps, input),
     "user.input": (input) => recordUserInput(store, input),
     async "run.phase"(input) {
       if (isOverPhase(input.phase)) await begunTurns.endOfRun(input.run.runId);

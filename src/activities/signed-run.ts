@@ -63,8 +63,8 @@ export function refuseUnsigned({ signatures }: SigningDeps, { run, phase }: Aske
 }
 
 /** On a worker that takes all starts, whatever is told is valid. */
-export function verifyUpdate({ signatures }: SigningDeps, { statement, signature }: VerifyInput) {
-  return { valid: signatures === undefined || signatures.verifies({ ...statement }, signature) };
+export async function verifyUpdate({ signatures }: SigningDeps, { statement, signature }: VerifyInput) {
+  return { valid: signatures === undefined || (await signatures.verifies({ ...statement }, signature)) };
 }
 
 function unsigned() {
@@ -73,7 +73,9 @@ function unsigned() {
 
 function wronglySigned() {
   return toApplicationFailure(
-    refusal("is not signed for this workflow id with this input, or its signature has started a run before"),
+    refusal(
+      "is not signed for this workflow id with this input by the store's secret of now, or its signature has started a run before",
+    ),
   );
 }
 

@@ -55,7 +55,7 @@ async function refusalOf(
   const left = Date.parse(until) - Date.now();
   const statement = { ...readStatement(name, until, { question, ...(page === undefined ? {} : { page }) }) };
   const isTimely = left > 0 && left <= READ_SIGNATURE_MS + CLOCK_SKEW_MS;
-  const isSigned = signatures.verifies(statement, signature);
+  const isSigned = await signatures.verifies(statement, signature);
   if (signature === undefined || !isSigned) return fail("E_PRECONDITION_FAILED", UNSIGNED);
   if (!isTimely) return fail("E_PRECONDITION_FAILED", LATE);
   if (!isChange(name) || (await signatures.admits(statement, signature, execution))) return undefined;

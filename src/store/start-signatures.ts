@@ -33,45 +33,35 @@ const usedSchema = z.object({
 /**
  * The secret of a store that takes signed starts only, and what was started with it (docs/decisions/2026-11-22-signed-starts.md).
  *
- * `starts.secret` is made once, under a lock, and never written again. It leaves this class as HMACs only. A start's signature is
+ * `starts.secret` is made under a lock where there is none, and never written again. It is read each time it is used: whoever exchanges it
+ * exchanges it for all workers and commands at once. It leaves this class as HMACs only. A start's signature is
  * good for one execution: `starts/<nonce>.json` says which. That of a run that goes on also says which of its executions it
  * follows, as the store counts them.
  */
 export class StartSignatures {
-  readonly #secret: Buffer;
   private readonly store: StoreOfSecret;
 
-  private constructor(store: StoreOfSecret, secret: Buffer) {
+  private constructor(store: StoreOfSecret) {
     this.store = store;
-    this.#secret = secret;
   }
 
   /** Makes the secret where there is none. Throws where it is damaged, or others could read it. */
   static async open(store: StoreOfSecret): Promise<StartSignatures> {
-    const path = secretFile(store);
-    if (!standsThere(path)) {
-      await withFileLock(
-        join(store.dir, "starts.lock"),
-        async (lock) => {
-          if (standsThere(path)) return;
-          await writeFileAtomic(path, `${randomBytes(SECRET_BYTES).toString("hex")}\n`, lock);
-        },
-        () => removeTemporaries(path),
-      );
-    }
-    return new StartSignatures(store, readSecret(path));
+    await readOrMakeSecret(store);
+    return new StartSignatures(store);
   }
 
   /** Signs what is to be started or told. Each signature is another one, unless its nonce is given. */
   async sign(statement: Signed, nonce = randomBytes(NONCE_BYTES).toString("hex")): Promise<string> {
     const follows = await this.followed(statement);
-    return `v1.${nonce}.${this.hmac(nonce, statement, follows).toString("hex")}`;
+    const hmac = await this.hmac(nonce, statement, follows);
+    return `v1.${nonce}.${hmac.toString("hex")}`;
   }
 
   /** Whether an update's signature is that of its statement. */
-  verifies(statement: Signed, signature: string | undefined): boolean {
+  async verifies(statement: Signed, signature: string | undefined): Promise<boolean> {
     const parts = partsOf(signature);
-    return parts !== undefined && this.matches(parts, statement, undefined);
+    return parts !== undefined && (await this.matches(parts, statement, undefined));
   }
 
   /**
@@ -82,14 +72,16 @@ export class StartSignatures {
     const parts = partsOf(signature);
     if (parts === undefined) return false;
     const file = join(this.store.dir, "starts", `${parts.nonce}.json`);
-    if (!standsThere(file) && !this.matches(parts, statement, await this.followed(statement))) return false;
+    if (!standsThere(file) && !(await this.matches(parts, statement, await this.followed(statement)))) {
+      return false;
+    }
     return withFileLock(
       join(this.store.dir, "starts", `${parts.nonce}.lock`),
       async (lock) => {
         const used = await readUsed(file);
         if (used !== undefined && used.executionId !== executionId) return false;
         const follows = used === undefined ? await this.followed(statement) : used.follows;
-        if (!this.matches(parts, statement, follows)) return false;
+        if (!(await this.matches(parts, statement, follows))) return false;
         const entry = { executionId, ...(follows === undefined ? {} : { follows }) };
         if (used === undefined) await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock);
         return true;
@@ -106,14 +98,19 @@ export class StartSignatures {
     return files?.ok === true ? files.value.executions.newest() : 0;
   }
 
-  private matches({ nonce, hmac }: Parts, statement: Signed, follows: number | undefined): boolean {
-    return timingSafeEqual(hmac, this.hmac(nonce, statement, follows));
+  private async matches(
+    { nonce, hmac }: Parts,
+    statement: Signed,
+    follows: number | undefined,
+  ): Promise<boolean> {
+    return timingSafeEqual(hmac, await this.hmac(nonce, statement, follows));
   }
 
-  private hmac(nonce: string, statement: Signed, follows: number | undefined): Buffer {
+  private async hmac(nonce: string, statement: Signed, follows: number | undefined): Promise<Buffer> {
     const { storeId } = this.store;
     const text = canonicalJson({ ...statement, storeId, nonce, follows });
-    return createHmac("sha256", this.#secret).update(`${DOMAIN}\n${text}`).digest();
+    const secret = await readOrMakeSecret(this.store);
+    return createHmac("sha256", secret).update(`${DOMAIN}\n${text}`).digest();
   }
 }
 
@@ -152,12 +149,27 @@ function secretFile({ dir }: Pick<Store, "dir">): string {
   return join(dir, "starts.secret");
 }
 
+async function readOrMakeSecret(store: StoreOfSecret): Promise<Buffer> {
+  const path = secretFile(store);
+  if (!standsThere(path)) {
+    await withFileLock(
+      join(store.dir, "starts.lock"),
+      async (lock) => {
+        if (standsThere(path)) return;
+        await writeFileAtomic(path, `${randomBytes(SECRET_BYTES).toString("hex")}\n`, lock);
+      },
+      () => removeTemporaries(path),
+    );
+  }
+  return readSecret(path);
+}
+
 /** Says nothing of what it has read. */
 function readSecret(path: string): Buffer {
   const [, digits] = /^([0-9a-f]{64})\n$/.exec(readPrivateText(path)) ?? [];
   if (digits !== undefined) return Buffer.from(digits, "hex");
   throw new Error(
-    `${path} is damaged: it must hold the secret that this store's starts are signed with. Restore it from a backup, or remove it and start the workers again: what was signed before is then refused.`,
+    `${path} is damaged: it must hold the secret that this store's starts are signed with. Restore it from a backup, or remove it: another one is made, and what was signed before and not begun is then refused.`,
   );
 }
 

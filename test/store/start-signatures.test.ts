@@ -49,7 +49,8 @@ describe("the secret of a store", () => {
     const store = await newStore();
     const opened = await Promise.all(Array.from({ length: 8 }, () => StartSignatures.open(store)));
     const signature = (await opened[0]?.sign(update)) ?? "";
-    expect(opened.map((signatures) => signatures.verifies(update, signature))).toEqual(Array(8).fill(true));
+    const verified = await Promise.all(opened.map((signatures) => signatures.verifies(update, signature)));
+    expect(verified).toEqual(Array(8).fill(true));
     const entry = await stat(join(store.dir, "starts.secret"));
     expect(entry.mode & 0o777).toBe(0o600);
     expect((await readdir(store.dir)).filter((name) => name.startsWith(".tmp-"))).toEqual([]);
@@ -76,13 +77,26 @@ describe("the secret of a store", () => {
   test("is another one in another store, and what one has signed is nothing to the other", async () => {
     const [one, other] = await Promise.all([newStore(), newStore()]);
     const signature = await (await StartSignatures.open(one)).sign(update);
-    expect((await StartSignatures.open(other)).verifies(update, signature)).toBe(false);
+    expect(await (await StartSignatures.open(other)).verifies(update, signature)).toBe(false);
     // A copy of the secret in a store of another id neither.
     await writeFile(join(other.dir, "starts.secret"), await readFile(join(one.dir, "starts.secret")), {
       mode: 0o600,
     });
-    expect((await StartSignatures.open(other)).verifies(update, signature)).toBe(false);
+    expect(await (await StartSignatures.open(other)).verifies(update, signature)).toBe(false);
   });
+});
+
+test("a secret that is exchanged counts at once, for workers and commands that had it open", async () => {
+  const store = await newStore();
+  const [worker, command] = [await StartSignatures.open(store), await StartSignatures.open(store)];
+  const [begun, early] = [await command.sign(start), await command.sign(update)];
+  expect(await worker.admits(start, begun, "a")).toBe(true);
+  await rm(join(store.dir, "starts.secret"));
+  expect(await worker.verifies(update, early)).toBe(false);
+  expect(await worker.admits(start, begun, "b")).toBe(false);
+  const late = await command.sign(update);
+  expect(await worker.verifies(update, late)).toBe(true);
+  expect(await worker.admits(start, await command.sign(start), "b")).toBe(true);
 });
 
 describe("a signature", () => {
@@ -95,11 +109,13 @@ describe("a signature", () => {
     }
     const ofUpdate = await signatures.sign(update);
     for (const altered of [...alteredUpdates, ...alteredStarts]) {
-      expect([altered, signatures.verifies(altered, ofUpdate)]).toEqual([altered, false]);
+      expect([altered, await signatures.verifies(altered, ofUpdate)]).toEqual([altered, false]);
     }
     expect(await signatures.admits(start, ofStart, "e")).toBe(true);
-    expect(signatures.verifies(update, ofUpdate)).toBe(true);
-    expect(signatures.verifies({ ...update, content: { text: "Yes.", nodeId: "ask" } }, ofUpdate)).toBe(true);
+    expect(await signatures.verifies(update, ofUpdate)).toBe(true);
+    expect(await signatures.verifies({ ...update, content: { text: "Yes.", nodeId: "ask" } }, ofUpdate)).toBe(
+      true,
+    );
   });
 
   test("of another form, or with a digit altered anywhere, is none", async () => {
@@ -123,7 +139,7 @@ describe("a signature", () => {
       good.slice(0, -1),
     ];
     for (const bad of [...forms, ...digits])
-      expect([bad, signatures.verifies(update, bad)]).toEqual([bad, false]);
+      expect([bad, await signatures.verifies(update, bad)]).toEqual([bad, false]);
   });
 
   test("of a start is good for one execution, which may ask again", async () => {
