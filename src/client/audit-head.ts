@@ -1,6 +1,8 @@
 import { type Payload, defaultPayloadConverter } from "@temporalio/common";
 import { z } from "zod";
+import { UNOPENED_METADATA } from "../contract/sealed.js";
 import type { AuditHead } from "../core/run/audit-head.js";
+import { InterlockError } from "./interlock-error.js";
 
 const headSchema = z.object({ lines: z.number(), sha256: z.string() });
 const resultSchema = z.union([headSchema, z.object({ audit: headSchema }).transform(({ audit }) => audit)]);
@@ -20,19 +22,29 @@ interface Payloads {
   readonly payloads?: readonly Payload[] | null;
 }
 
-/** The audit head with the most lines among the results of a history's activities. */
+/**
+ * The audit head with the most lines among the results of a history's activities. Throws `E_PRECONDITION_FAILED` where a result after it
+ * is sealed and was not opened: that may hold a later one.
+ */
 export function newestAuditHead(history: History): AuditHead | undefined {
   let newest: AuditHead | undefined;
+  let unopened: string | undefined;
   for (const event of history.events ?? []) {
     const results = [
       event.activityTaskCompletedEventAttributes?.result,
       event.markerRecordedEventAttributes?.details?.["result"],
     ];
     for (const payload of results.flatMap((result) => result?.payloads ?? [])) {
-      const head = resultSchema.safeParse(toValue(payload));
-      if (head.success && head.data.lines >= (newest?.lines ?? 0)) newest = head.data;
+      const why = payload.metadata?.[UNOPENED_METADATA];
+      const head = resultSchema.safeParse(why ? undefined : toValue(payload));
+      if (why) unopened = Buffer.from(why).toString("utf8");
+      else if (head.success && head.data.lines >= (newest?.lines ?? 0)) {
+        newest = head.data;
+        unopened = undefined;
+      }
     }
   }
+  if (unopened !== undefined) throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: unopened });
   return newest;
 }
 

@@ -1,6 +1,8 @@
 import type { Client } from "@temporalio/client";
 import { type Payload, defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { UNOPENED_METADATA } from "../contract/sealed.js";
+import { sealErrorIn } from "../seal/seal-error.js";
 import type { RawDescription } from "./pending-work.js";
 
 /** What of Temporal's client reads payloads that do not come through it. */
@@ -27,7 +29,7 @@ export async function readableValue(
   return valueIn(temporal, payload, workflowId).catch(() => undefined);
 }
 
-/** A history with the results of its activities, local ones included, opened as far as they can be. */
+/** A history with the results of its activities, local ones included, opened as far as they can be; one that cannot be says why. */
 export async function withResults(
   temporal: PayloadReader,
   { events }: History,
@@ -78,5 +80,9 @@ async function opened(temporal: PayloadReader, payload: Payload, workflowId: str
 }
 
 async function openedIfPossible(temporal: PayloadReader, payload: Payload, workflowId: string) {
-  return opened(temporal, payload, workflowId).catch(() => payload);
+  return opened(temporal, payload, workflowId).catch((error: unknown): Payload => {
+    const why = sealErrorIn(error)?.message;
+    if (why === undefined) return payload;
+    return { ...payload, metadata: { ...payload.metadata, [UNOPENED_METADATA]: Buffer.from(why) } };
+  });
 }

@@ -290,7 +290,7 @@ export class RunHandle {
 
   /**
    * The newest head of the audit log's chain that Temporal's history holds: what the log on disk is checked against.
-   * Needs no worker. Undefined before the first event.
+   * Needs no worker. Undefined before the first event. Throws `E_PRECONDITION_FAILED` where it is sealed and no key here opens it.
    */
   async auditHead(): Promise<AuditHead | undefined> {
     const { temporal } = this.access;
