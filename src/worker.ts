@@ -10,7 +10,7 @@ import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.j
 import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
-import { SEALED_SEARCH_ATTRIBUTES } from "./contract/sealed.js";
+import { attributesOfRuns } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
@@ -106,7 +106,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const notifier = await notifierOf(config, connection, options.namespace, store);
   const activities = createActivities({
     ...place,
-    searchAttributes: async () => (await namespaceHas())?.filter((name) => !seals || isHarmless(name)),
+    searchAttributes: async () => {
+      const registered = await namespaceHas();
+      return registered && attributesOfRuns(registered, seals);
+    },
     seals,
     toolHost,
     ...defined({ external }),
@@ -266,11 +269,6 @@ async function searchAttributesOf(
   } catch {
     return undefined;
   }
-}
-
-/** Says no names of packages, nodes, agents and projects. */
-function isHarmless(attribute: string): boolean {
-  return SEALED_SEARCH_ATTRIBUTES.includes(attribute);
 }
 
 /** Asks until all are there: attributes are added, not taken away. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, type ConnectionOptions, type WorkflowClientInterceptor } from "@temporalio/client";
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
-import { SEALED_SEARCH_ATTRIBUTES } from "../contract/sealed.js";
+import { attributesOfRuns } from "../contract/sealed.js";
 import { runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
@@ -281,7 +281,7 @@ export class InterlockClient {
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
     const listing = parseListing(filter, limit);
     const searchable = async (): Promise<readonly string[]> =>
-      this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : ((await this.registeredAttributes()) ?? []);
+      attributesOfRuns((await this.registeredAttributes()) ?? [], this.sealKeys !== undefined);
     return listRuns(this.temporal, listing.filter, listing.limit, searchable);
   }
 

@@ -10,4 +10,9 @@ export const SEALING_METADATA = "interlock-sealing";
 export const UNOPENED_METADATA = "interlock-unopened";
 
 /** The only search attribute of a sealed run: the others say names, which Temporal would keep in plain. */
-export const SEALED_SEARCH_ATTRIBUTES: readonly string[] = ["RunPhase"];
+const SEALED_SEARCH_ATTRIBUTES: readonly string[] = ["RunPhase"];
+
+/** Of the search attributes that a namespace has, those of its runs. */
+export function attributesOfRuns(registered: readonly string[], isSealed: boolean): readonly string[] {
+  return registered.filter((name) => !isSealed || SEALED_SEARCH_ATTRIBUTES.includes(name));
+}
