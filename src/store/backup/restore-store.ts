@@ -71,11 +71,13 @@ async function restoreUnchanged(backupDir: string, to: string, policy: RootPolic
     roots = await registerHere(staging, to, policy);
     const other = readdirSync(to).find((name) => name !== STAGING);
     if (other !== undefined) throw new BackupError(`Somebody else has begun to use ${to} ("${other}").`);
+    await moveUp(staging, to);
   } catch (error) {
     await removeTree(staging).catch(() => undefined); // what went wrong first is said; the next restore names what is left
     throw error;
   }
-  await moveUp(staging, to);
+  await removeTree(staging).catch(() => undefined); // beside `store.json` it keeps nobody from anything
+  await syncDirectory(to);
   const runs = parts.filter(({ part }) => part.includes("/runs/")).length;
   return { storeId, takenAt, runs, files: restored.files, bytes: restored.bytes, ...roots };
 }
@@ -203,9 +205,17 @@ function refuseFull(to: string): void {
   throw new BackupError(`${to} is not empty (it holds "${first}"). ${remedy}`);
 }
 
+/** All of it, or nothing. */
 async function moveUp(staging: string, to: string): Promise<void> {
   const names = readdirSync(staging).filter((name) => !name.endsWith(".lock") && name !== "store.json");
-  for (const name of [...names, "store.json"]) renameSync(join(staging, name), join(to, name));
-  await removeTree(staging);
-  await syncDirectory(to);
+  const moved: string[] = [];
+  try {
+    for (const name of [...names, "store.json"]) {
+      renameSync(join(staging, name), join(to, name));
+      moved.push(join(to, name));
+    }
+  } catch (error) {
+    for (const path of moved) await removeTree(path).catch(() => undefined);
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { chmodSync } from "node:fs";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
@@ -8,7 +8,7 @@ import { Pieces } from "../../../src/store/backup/pieces.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
 import { openStore } from "../../../src/store/store.js";
 import { withoutRights } from "../../fakes/unprivileged.js";
-import { type BackupWorld, essence, openBackupWorld } from "./backup-world.js";
+import { type BackupWorld, essence, exchangeList, openBackupWorld } from "./backup-world.js";
 
 let world: BackupWorld;
 beforeEach(async () => {
@@ -130,4 +130,20 @@ test("a restore that fails where it cannot clear away says what failed first", a
   chmodSync(to, 0o700);
   expect(said).toMatch(/EIO: i\/o error, read/);
   expect(await saidOf(restoreStore(world.backup, to))).toMatch(/was cut short/);
+});
+
+test("a restore whose last step the system refuses leaves the folder as empty as it was", async () => {
+  await exchangeList(
+    world.backup,
+    (part) => part === "store",
+    (list) => {
+      const parts = JSON.parse(list) as { files: { path: string }[] };
+      return JSON.stringify({ ...parts, files: parts.files.filter(({ path }) => path !== "store.json") });
+    },
+  );
+  const to = join(world.dir, "there");
+  expect(await saidOf(restoreStore(world.backup, to))).toMatch(
+    /^The store could not be restored into .*ENOENT/,
+  );
+  expect(await readdir(to)).toEqual([]);
 });
