@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
-import { mkdir, readdir, rename } from "node:fs/promises";
+import { mkdir, readdir, rename, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compareBuild } from "semver";
 import { type Result, fail, ok } from "../../core/errors.js";
@@ -200,7 +200,10 @@ class DirectoryPackageStore implements PackageStore {
     const dir = join(this.packagesDir, packageId);
     const installation = { packageId, name, version, dir, findings: report.findings };
     if ((await this.find(packageId)) !== undefined) {
-      return (await hasDigest(dir, digest)) ? ok(installation) : changedOnDisk(packageId);
+      if (!(await hasDigest(dir, digest))) return changedOnDisk(packageId);
+      const now = new Date();
+      await utimes(dir, now, now); // of two builds it is the one installed last, and too young to be garbage
+      return ok(installation);
     }
     await sealTree(listing);
     failpoint("package.sealed");

@@ -1,5 +1,16 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, open, readFile, readdir, rename, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  rename,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { tryLock } from "fs-native-extensions";
@@ -83,6 +94,17 @@ describe("install", () => {
       valueOf(await store.install(await archiveSource(fixture))),
     );
     expect(new Set((await Promise.all(ids)).map(({ packageId }) => packageId)).size).toBe(2);
+  });
+
+  test("of a build that is there already makes it the one installed last: its name means it again", async () => {
+    const { store, packagesDir } = await emptyStore();
+    const source = await directorySource();
+    const { packageId } = valueOf(await store.install(source));
+    await utimes(join(packagesDir, packageId), new Date(0), new Date(0));
+    const other = valueOf(await store.install(await directorySource({ ...files, "notes.md": "Tried." })));
+    expect(valueOf(await store.resolve("Tiny Story"))).toBe(other.packageId);
+    expect(valueOf(await store.install(source)).packageId).toBe(packageId);
+    expect(valueOf(await store.resolve("Tiny Story"))).toBe(packageId);
   });
 
   test("makes files and folders read-only and private", async () => {
