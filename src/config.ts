@@ -25,6 +25,7 @@ import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { type Settings, readSettings, startsSchema } from "./settings-file.js";
 import { homeDirectory } from "./store/disk/home-directory.js";
 import type { RootPolicy } from "./store/roots/roots.js";
+import { wordsOf } from "./core/system-code.js";
 
 export { ConfigError };
 
@@ -258,7 +259,7 @@ function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefi
     return parseSealKeys(text);
   } catch (error) {
     const place = path === undefined ? "INTERLOCK_SEAL_KEYS" : `INTERLOCK_SEAL_KEYS_FILE: ${path}`;
-    throw new ConfigError(`${place} ${error instanceof Error ? error.message : ""}`);
+    throw new ConfigError(`${place} ${wordsOf(error)}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { isPrintable, printable } from "../core/printable.js";
 import { cutText } from "../core/text.js";
 import { writtenText } from "../core/written-text.js";
 import { UsageError, printNote } from "./output.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** Where an answer's text comes from. Exactly one of them; none means the user's editor. */
 export interface AnswerChoice {
@@ -50,7 +51,7 @@ async function readAll(stream: Readable, what: string): Promise<string> {
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new UsageError(`${what} cannot be read: ${reason}`, { cause: error });
   }
   const written = writtenText(Buffer.concat(chunks));

@@ -8,6 +8,7 @@ import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { writtenText } from "../core/written-text.js";
 import { CommandError, UsageError, editorOutput } from "./output.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** What is to be answered, as the editor shows it. */
 export interface Asked {
@@ -103,7 +104,7 @@ async function runEditor(editor: string, file: string): Promise<void> {
     );
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new UsageError(`The editor ${printable(editor)} cannot be started: ${reason}`, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { systemWords } from "../core/system-code.js";
 import { type Config, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
@@ -46,7 +47,7 @@ async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOpt
   } catch (error) {
     if (error instanceof DamagedRoots) throw new UsageError(error.message, { cause: error });
     if (!(error instanceof Error && "syscall" in error)) throw error;
-    const sentence = `The store ${storeDir} cannot be opened: ${error.message}. INTERLOCK_STORE says where it is.`;
+    const sentence = `The store ${storeDir} cannot be opened: ${systemWords(error)}. INTERLOCK_STORE says where it is.`;
     throw new UsageError(sentence, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { type Interface, createInterface } from "node:readline";
 import type { Result } from "../core/errors.js";
+import { systemCode } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
 
@@ -68,7 +69,7 @@ function noteBroken(stream: Stream, error: NodeJS.ErrnoException): void {
   process.exitCode = broken;
   if (error.code === "EPIPE") closed.abort(new Error("The output was closed."));
   else if (stream === "stdout") {
-    const reason = error.code === "ENOSPC" ? "the device is full" : (error.code ?? error.message);
+    const reason = error.code === "ENOSPC" ? "the device is full" : (systemCode(error) ?? error.message);
     process.stderr.write(`The output could not be written: ${printable(reason)}.\n`);
   }
 }

@@ -3,6 +3,7 @@ import type { Sign } from "../contract/signed.js";
 import { hasStartSecret, startSigner } from "../store/start-signatures.js";
 import type { Store } from "../store/store.js";
 import { CommandError } from "./output.js";
+import { wordsOf } from "../core/system-code.js";
 
 /**
  * What signs a command's starts and updates: where signatures are asked for, and wherever the store has a secret, since its
@@ -14,6 +15,6 @@ export async function signerFor(config: Config, store: Store | undefined): Promi
   try {
     return await startSigner(store);
   } catch (error) {
-    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new CommandError(wordsOf(error), { cause: error });
   }
 }

@@ -8,6 +8,7 @@ import { answeredBy } from "./answer-text.js";
 import { CommandError, outputIsTerminal, print, printNote } from "./output.js";
 import { localReader } from "./readers.js";
 import type { TemporalSession } from "./temporal-session.js";
+import { wordsOf } from "../core/system-code.js";
 
 export type { PageServer };
 
@@ -49,8 +50,7 @@ export async function startPage(
         print(`${links === 1 ? "Page" : "The next link to the page, good once"}: ${url}`);
         if (links === 1 && isOpened && outputIsTerminal()) void openBrowser(url);
       },
-      onFailure: (error) =>
-        printNote(`The page's server has failed: ${error instanceof Error ? error.message : String(error)}`),
+      onFailure: (error) => printNote(`The page's server has failed: ${wordsOf(error)}`),
     });
   try {
     return await serve(port ?? PAGE_PORT);

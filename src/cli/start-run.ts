@@ -36,6 +36,7 @@ import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
 import { webLinkOf } from "./web-link.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {
@@ -165,7 +166,7 @@ export async function bringAnotherWorker(session: TemporalSession, signal: Abort
     await session.startWorker();
   } catch (error) {
     if (signal.aborted) return; // following says what is left
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     printNote(`This command has no worker of its own (${reason}). The run is with the one that was there.`);
   }
 }

@@ -16,6 +16,7 @@ import { timeOf } from "./run-rows.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./waiting-words.js";
 import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -200,7 +201,7 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
   try {
     return await InterlockClient.connect(options);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new NoTemporal(unreachedWords(address, reason), { cause: error });
   } finally {
     clearTimeout(silence);

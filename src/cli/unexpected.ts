@@ -4,6 +4,8 @@ import { systemCode, systemWords } from "../core/system-code.js";
 const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
 /** A disk that is full, or is only read. */
 const NO_WRITING: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
+/** What belongs to somebody else, such as to root after a command with sudo. */
+const DENIED: ReadonlySet<unknown> = new Set(["EACCES", "EPERM"]);
 
 /** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
 export async function unexpected(error: unknown): Promise<string> {
@@ -15,10 +17,13 @@ export async function unexpected(error: unknown): Promise<string> {
     return "The directory that this command was called in is not there any more. Change to another one.";
   }
   if ("syscall" in error && error.syscall === "mkdtemp") {
-    return `No temporary folder can be made: ${error.message}. TMPDIR says where they are made.`;
+    return `No temporary folder can be made: ${systemWords(error)}. TMPDIR says where they are made.`;
   }
   if (NO_WRITING.has(systemCode(error))) {
     return `Nothing can be written: ${systemWords(error)}. Make room, or make the place writable; interlock doctor says how the store stands.`;
+  }
+  if (DENIED.has(systemCode(error)) && "syscall" in error && "path" in error) {
+    return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is; interlock doctor says how the store stands.`;
   }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;

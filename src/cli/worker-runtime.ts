@@ -13,6 +13,7 @@ import type { LogLevel } from "../environment/log-words.js";
 import { keepHeapsLean } from "../worker/lean-heap.js";
 import { type RunningWorker, type WorkerOptions, startWorker } from "../worker.js";
 import { CommandError, printError } from "./output.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** What a process with a worker says of itself, and where. */
 export interface WorkerRuntime {
@@ -43,7 +44,7 @@ export async function startOnlyWorker(
   try {
     installRuntime(runtime, { metrics: { prometheus: prometheus(address) } });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new CommandError(
       `Metrics cannot be served at ${address} (${reason}). Choose another address with --metrics or INTERLOCK_METRICS.`,
       { cause: error },

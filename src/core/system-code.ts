@@ -21,6 +21,11 @@ export function systemWords({ message }: Error): string {
     : message;
 }
 
+/** What was thrown, in words. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? systemWords(error) : String(error);
+}
+
 /** What is said of a file that the system does not let be read: what is in it may be whole, and nobody is to remove it. */
 export function unreadNow(path: string, code: string): string {
   return `${path} cannot be read now (${code}). That says nothing of what is in it: see to its permissions, or to its disk, and call again.`;

@@ -6,6 +6,7 @@ import { packageFile } from "../package-place.js";
 import type { WorkerSize } from "../environment/worker-size.js";
 import { type Machine, capacityText, readMachine, workerCapacity } from "../worker/capacity.js";
 import { type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
+import { wordsOf } from "../core/system-code.js";
 
 const MIB = 1024 * 1024;
 /** A worker with some runs takes about as much. */
@@ -37,7 +38,7 @@ function checkDescriptors(machine: Machine, set: WorkerSize): Finding {
     if (note === undefined) return passed(name, `up to ${descriptors.limit}`);
     return warning(name, note, "Raise the limit in the shell or the service that starts the worker.");
   } catch (error) {
-    const sentence = error instanceof Error ? error.message : String(error);
+    const sentence = wordsOf(error);
     return failed(name, sentence, "ulimit -n 1024");
   }
 }

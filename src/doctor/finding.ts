@@ -1,3 +1,5 @@
+import { systemCode, systemWords } from "../core/system-code.js";
+
 /** What one check has found. */
 export interface Finding {
   readonly name: string;
@@ -54,13 +56,8 @@ export async function bounded(
 /** What an error says, by the system's code where it has one and is no sentence of ours. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { message } = error;
-  return "code" in error &&
-    typeof error.code === "string" &&
-    !message.includes(error.code) &&
-    !message.endsWith(".")
-    ? `${error.code}: ${message}`
-    : message;
+  const [code, words] = [systemCode(error), systemWords(error)];
+  return code !== undefined && !words.includes(code) && !words.endsWith(".") ? `${code}: ${words}` : words;
 }
 
 /** `1 file`, `2 files`. */

@@ -16,6 +16,7 @@ import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { artifactsWrittenAgain } from "./recorded-artifacts.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+import { wordsOf } from "../core/system-code.js";
 
 const SESSION = "{session-folder}";
 
@@ -100,8 +101,8 @@ const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}
 const NOWHERE: RunFacts["places"] = { stateFile: null, logFile: null, sessionFolder: null };
 
 async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
-  const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
-    return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
+  const document = await files.state.read().catch((error: unknown) => {
+    return fail("E_INTERNAL", wordsOf(error)); // no file of ours, or one that may not be read
   });
   if (!document.ok) {
     const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;

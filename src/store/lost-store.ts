@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { type Store, readStoreIdentity } from "./store.js";
+import { wordsOf } from "../core/system-code.js";
 
 type Opened = Pick<Store, "dir" | "storeId">;
 
@@ -13,9 +14,7 @@ const seen = new Map<string, string>();
  */
 export async function whyLost(store: Opened): Promise<string | undefined> {
   const { dir, storeId } = store;
-  const what = await whatIsWrong(store).catch((error: unknown) =>
-    error instanceof Error ? `cannot be read (${error.message})` : "cannot be read",
-  );
+  const what = await whatIsWrong(store).catch((error: unknown) => `cannot be read (${wordsOf(error)})`);
   return what === undefined
     ? undefined
     : `The store ${storeId} was opened in ${dir}, and ${join(dir, "store.json")} ${what} now. Put it back, or end this worker and start one where the store is.`;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { unexpected } from "../../src/cli/unexpected.js";
+import { wordsOf } from "../../src/core/system-code.js";
 import { reasonOf } from "../../src/doctor/finding.js";
 import { NotOurFile } from "../../src/store/disk/own-file.js";
 
@@ -19,6 +20,18 @@ test("a quota that is used up, for which Node has no name, is named", async () =
   const error = Object.assign(new Error(`${code}: ${code}, write`), { errno: -122, code, syscall: "write" });
   expect(await unexpected(error)).toMatch(
     /^Nothing can be written: EDQUOT: disk quota exceeded, write\. Make room/,
+  );
+  expect([reasonOf(error), wordsOf(error)]).toEqual(Array(2).fill("EDQUOT: disk quota exceeded, write"));
+});
+
+test("what belongs to another user is named as that, with what to do", async () => {
+  const error = Object.assign(new Error("EACCES: permission denied, scandir '/store/projects'"), {
+    code: "EACCES",
+    syscall: "scandir",
+    path: "/store/projects",
+  });
+  expect(await unexpected(error)).toMatch(
+    /^\/store\/projects is not open to this user \(EACCES: permission denied.*\)\. See to its permissions/,
   );
 });
 

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { requireSystemCode, systemCode, systemWords, unreadNow } from "../../src/core/system-code.js";
+import {
+  requireSystemCode,
+  systemCode,
+  systemWords,
+  unreadNow,
+  wordsOf,
+} from "../../src/core/system-code.js";
 
 /** As Node throws it. */
 function thrown(code: string, words = code): Error {
@@ -10,6 +16,7 @@ test.each([122, 69])("a quota that is used up has a name, on Linux as on macOS: 
   const error = thrown(`Unknown system error -${errno}`);
   expect(systemCode(error)).toBe("EDQUOT");
   expect(systemWords(error)).toBe("EDQUOT: disk quota exceeded, write");
+  expect([wordsOf(error), wordsOf("gone")]).toEqual(["EDQUOT: disk quota exceeded, write", "gone"]);
 });
 
 test("other errors keep their code and their words", () => {

@@ -23,6 +23,7 @@ import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 import { saveFile } from "../../store/disk/save-file.js";
 import { type Column, tableLines } from "../table.js";
+import { wordsOf } from "../../core/system-code.js";
 
 export interface ArtifactsOptions {
   readonly save?: string;
@@ -164,7 +165,7 @@ async function placeFor(dir: string): Promise<string> {
 }
 
 function unwritten(path: string, error: unknown): CommandError {
-  const reason = error instanceof Error ? withoutPath(error.message, dirname(path)) : String(error);
+  const reason = withoutPath(wordsOf(error), dirname(path));
   return new CommandError(`${path} could not be written: ${reason}`, { cause: error });
 }
 

@@ -31,6 +31,7 @@ import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
 import { saveFile } from "../../store/disk/save-file.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
+import { systemCode, wordsOf } from "../../core/system-code.js";
 
 export interface AttestOptions {
   readonly key?: readonly string[];
@@ -63,8 +64,10 @@ async function save(output: string, text: string): Promise<void> {
   try {
     await saveFile(resolve(output), (path) => writeFile(path, text, { flag: "wx", flush: true }));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException; // of the system
-    const reason = code === "EEXIST" ? "it is there already" : withoutPath(message, dirname(resolve(output)));
+    const reason =
+      systemCode(error) === "EEXIST"
+        ? "it is there already"
+        : withoutPath(wordsOf(error), dirname(resolve(output)));
     throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
   }
 }
@@ -78,7 +81,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   const known = await knownHead(run);
   const file = (name: string) => wholeFile(reader.bytes("read.file", { run: id, name }));
   const log = await file("state/logs/execution.jsonl").catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : "";
+    const reason = wordsOf(error);
     throw new CommandError(`The audit log cannot be read: ${reason}`, { cause: error });
   });
   const { findings, lines, sha256 } = verifyAuditBytes(log, known);
@@ -233,7 +236,7 @@ async function readKeys(
       try {
         return parse(pem);
       } catch (error) {
-        throw new UsageError(`"${excerpt(path)}" ${error instanceof Error ? error.message : ""}.`, {
+        throw new UsageError(`"${excerpt(path)}" ${wordsOf(error)}.`, {
           cause: error,
         });
       }

@@ -5,6 +5,7 @@ import { knownHead } from "../known-head.js";
 import { CommandError, EXIT, type ExitCode, print, printJson } from "../output.js";
 import { notFound } from "../run-folder.js";
 import { withRun } from "../run-session.js";
+import { wordsOf } from "../../core/system-code.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
 export async function auditVerifyCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -15,7 +16,7 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
       if (error instanceof ReadRefused && error.fault.code === "E_RUN_NOT_FOUND") {
         throw notFound(runId, error.fault);
       }
-      const reason = error instanceof Error ? error.message : "";
+      const reason = wordsOf(error);
       throw new CommandError(`The audit log cannot be read: ${reason}`, { cause: error });
     });
     return { ...verifyAuditBytes(log, known), checkedAgainstTemporal: known !== undefined };

@@ -6,6 +6,7 @@ import { startCodecServer } from "../../seal/codec-server.js";
 import { interruption } from "../environment.js";
 import { portForBrowsers } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
+import { wordsOf } from "../../core/system-code.js";
 
 export interface CodecServerCommand {
   readonly port?: string;
@@ -34,7 +35,7 @@ export async function codecServerCommand({
     token,
     origins,
   }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new CommandError(`The codec server cannot listen: ${reason}. Name another --port.`, {
       cause: error,
     });

@@ -13,6 +13,7 @@ import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../se
 import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
+import { wordsOf } from "../../core/system-code.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -130,7 +131,7 @@ async function listen(address: ListenAddress): Promise<HealthServer> {
   try {
     return await serveHealth(address);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new CommandError(
       `/healthz and /readyz cannot be served (${reason}). Choose another address with --health or INTERLOCK_HEALTH.`,
       { cause: error },

@@ -9,6 +9,7 @@ import { unopenedIn } from "../../seal/unopened.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 import { withRun } from "../run-session.js";
 import { IN_PASSING, installRuntime } from "../worker-runtime.js";
+import { wordsOf } from "../../core/system-code.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
 export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -34,7 +35,7 @@ async function historyOfFile(path: string): Promise<History> {
   try {
     return await readHistory(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new UsageError(`"${excerpt(path)}" is no history as JSON: ${excerpt(reason)}`, { cause: error });
   }
 }

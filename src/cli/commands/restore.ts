@@ -16,6 +16,7 @@ import {
 import { referenceOf, withTemporal } from "../run-session.js";
 import { reportDetached } from "../start-run.js";
 import type { TemporalSession } from "../temporal-session.js";
+import { wordsOf } from "../../core/system-code.js";
 
 export interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;
@@ -57,7 +58,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
         await reportDetached(session, run, { json });
         restored += 1;
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = wordsOf(error);
         failed += 1;
         if (json) printJson({ runId, error: message });
         else printNote(`Run ${runId} is not restored: ${message}`);

@@ -9,6 +9,7 @@ import { openOwnFile } from "../disk/own-file.js";
 import type { Project } from "./project-id.js";
 import { DamagedIndex, type RunIndex } from "./run-index.js";
 import type { RunMetadata } from "./run-metadata.js";
+import { systemCode } from "../../core/system-code.js";
 
 /**
  * Places a new run in its project and lists it, all or nothing (contracts §4); one that is listed already stays as it is. Without a
@@ -149,7 +150,8 @@ export function pruned(runId: string, at: string): { ok: false; error: Fault } {
 
 function notWritten(error: unknown): { ok: false; error: Fault } {
   if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
-  const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  const code = systemCode(error);
+  const reason = code === undefined ? "" : ` (${code})`;
   const sentence = `The run could not be written to the store${reason}. Nothing was kept.`;
   return fail("E_INDEX_WRITE_FAILED", sentence);
 }

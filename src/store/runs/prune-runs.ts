@@ -9,6 +9,7 @@ import { withFileLockUnless } from "../disk/fenced-lock.js";
 import { isPristine, removeStaged } from "./place-run.js";
 import { Executions } from "./executions.js";
 import type { RunIndex } from "./run-index.js";
+import { wordsOf } from "../../core/system-code.js";
 
 /**
  * Removes a run for good, all or nothing. `execution` is the newest one that it had when it was seen to be over: where a newer one
@@ -108,7 +109,7 @@ async function discardEach(projectDir: string, runIds: readonly string[]): Promi
       await discard(projectDir, runId);
       ended.push(runId);
     } catch (error) {
-      notRemoved.push({ runId, why: error instanceof Error ? error.message : String(error) });
+      notRemoved.push({ runId, why: wordsOf(error) });
     }
   }
   return { ended, notRemoved };
