@@ -52,8 +52,8 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
- * that of a new one, `policy` what is permitted and what is kept out beside the registered roots. Throws when `store.json` or
+ * Opens a store, making it when it is new; one that has lost its `store.json` is what its runs call it. A store keeps the task queue it was
+ * made with; `taskQueue` sets that of a new one, `policy` what is permitted and what is kept out beside the registered roots. Throws when `store.json` or
  * `roots.json` is damaged, the directory cannot be written, or a restore into it has not come to its end.
  */
 export async function openStore(
@@ -69,10 +69,10 @@ export async function openStore(
   if (names.length === 0) await chmod(dir, 0o700);
   refuseHalf(dir, names);
   rememberStore(dir);
-  const known = isLook ? await readIdentity(join(dir, "store.json")) : undefined;
-  const identity = known ?? (await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue)));
   const packages = openPackageStore(dir);
   const runs = new RunManager(dir, packages);
+  const known = isLook ? await readIdentity(join(dir, "store.json")) : undefined;
+  const identity = known ?? (await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue, runs)));
   const roots = new Roots(dir, policy);
   await roots.begin(() => rootsOfRuns(runs));
   const { storeId, taskQueue: queue } = identity;
@@ -145,14 +145,25 @@ async function writeIdentity(path: string, identity: z.infer<typeof identitySche
   await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
 }
 
-async function readOrMakeIdentity(dir: string, taskQueue: string) {
+async function readOrMakeIdentity(dir: string, taskQueue: string, runs: RunManager) {
   const path = join(dir, "store.json");
   const known = await readIdentity(path);
   if (known !== undefined) return known;
-  const storeId = randomUUID();
+  const storeId = (await idByRuns(runs)) ?? randomUUID();
   const identity = { storeId, taskQueue, name: defaultName(storeId) };
   await writeIdentity(path, identity);
   return identity;
+}
+
+/** What its newest run calls a store that has lost its own file: under another id none of its runs would go on. */
+async function idByRuns(runs: RunManager): Promise<string | undefined> {
+  for (const { projectId, runId } of (await runs.surveyIndexes()).runs.toReversed()) {
+    const files = await runs.openFiles(projectId, runId);
+    const request = files.ok ? await files.value.request.read() : undefined;
+    const id = z.uuid().safeParse(request?.input["storeId"]);
+    if (id.success) return id.data;
+  }
+  return undefined;
 }
 
 async function readIdentity(path: string) {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { openStore } from "../../src/store/store.js";
+import { openStore, readStoreIdentity } from "../../src/store/store.js";
 import { temporaryDirectory, validPackage } from "../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../fakes/run-world.js";
 
@@ -48,6 +48,18 @@ describe("opening a store", () => {
     const before = await readdir(dir);
     expect((await openStore(dir, "interlock", {}, { isLook: true })).storeId).toBe(storeId);
     expect(await readdir(dir)).toEqual(before);
+  });
+
+  test("that has lost its own file gives it the id that its runs go on under", async () => {
+    const { store, packageId, projectRoot } = await openRunWorld(validPackage());
+    const run = { projectRoot, packageId, activeAgentId: "author" };
+    for (const input of [{ storeId: store.storeId }, {}]) {
+      const { projectId, runId } = valueOf(await store.runs.createRun(run));
+      await valueOf(await store.runs.openFiles(projectId, runId)).request.keep("graph", { ...run, ...input });
+    }
+    await rm(join(store.dir, "store.json"));
+    expect((await openStore(store.dir)).storeId).toBe(store.storeId);
+    expect((await readStoreIdentity(store.dir))?.storeId).toBe(store.storeId);
   });
 
   test("takes a relative path for the place it is now", async () => {
