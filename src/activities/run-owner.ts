@@ -8,6 +8,7 @@ import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js
 import type { Store } from "../store/store.js";
 import { resumes } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
+import { notAtItsPath } from "./run-scope.js";
 
 /**
  * The run that a workflow asks to open, as the store knows it; undefined for a new one. Nothing is touched yet. Refuses, for
@@ -54,9 +55,8 @@ async function faultOfKnown(
     return fail("E_PRECONDITION_FAILED", sentence).error;
   }
   const project = await resolveProject(projectRoot);
-  if (project.ok && project.value.projectId !== known.projectId) {
-    return fail("E_PRECONDITION_FAILED", `Run ${runId} belongs to another project.`).error;
-  }
+  if (!project.ok || project.value.projectId !== known.projectId)
+    return notAtItsPath(runId, projectRoot).error;
   if (execution === undefined || resumes(request) || (await hasBegun(store, known, execution)))
     return undefined;
   const sentence = `Run ${runId} was begun before, by an execution that is over. Let it go on with: interlock retry ${runId}`;

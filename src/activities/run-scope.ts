@@ -1,6 +1,8 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { excerpt } from "../core/text.js";
 import { whyLost } from "../store/lost-store.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -36,7 +38,17 @@ export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
  */
 export async function permittedProject(store: Store, run: RunRef): Promise<PermittedRoot> {
   const root = unwrap(await store.runs.projectRoot(run.projectId));
-  return unwrap(store.roots.permit(root, "write", { isReal: true }));
+  const permitted = store.roots.permit(root, "write", { isReal: true });
+  const isGone = !permitted.ok && permitted.error.code === "E_PROJECT_INVALID";
+  return unwrap(isGone ? notAtItsPath(run.runId, root) : permitted);
+}
+
+/** A run is bound to the path of its project, and that one does not lead there. Whether it leads anywhere else is not told. */
+export function notAtItsPath(runId: string, path: string): { ok: false; error: Fault } {
+  return fail(
+    "E_PROJECT_INVALID",
+    `The project of run ${runId} does not lie at "${excerpt(path)}". Bring it back to its path, and retry the run; or let a fork go on where it lies now: interlock fork ${runId} --at-visit <n> --project <dir>`,
+  );
 }
 
 /** The number of a run's execution, for those who write for it. */

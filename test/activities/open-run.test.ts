@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createActivities } from "../../src/activities/create-activities.js";
@@ -115,6 +115,24 @@ describe("run.open", () => {
     const again = { ...input, workflowRef: "wild", resume: true };
     const { run, graph } = await openRun(deps, { kind: "graph", input: again });
     expect([run.workflowRef, graph.nodes.map(({ id }) => id)]).toEqual(["calm", ["first", "last"]]);
+  });
+
+  test("resumed where its project does not lie says the way on, and nothing of what is there", async () => {
+    const { deps, world } = await openScene([]);
+    const there = join(world.dir, "there");
+    await mkdir(there);
+    const saidOf = async (projectRoot: string) => {
+      const input = { runId: RUN_ID, projectRoot, packageId: world.packageId, resume: true };
+      const error: unknown = await openRun(deps, { kind: "graph", input }).catch((thrown: unknown) => thrown);
+      return error instanceof Error ? error.message.replace(projectRoot, "…") : "it was opened";
+    };
+    const said = await saidOf(there);
+    expect(said).toContain(`interlock fork ${RUN_ID} --at-visit <n> --project <dir>`);
+    expect(await saidOf(join(world.dir, "nowhere"))).toBe(said);
+    await rename(world.projectRoot, join(world.dir, "moved"));
+    expect(await saidOf(world.projectRoot)).toBe(said);
+    await symlink(join(world.dir, "moved"), world.projectRoot);
+    expect(await saidOf(world.projectRoot)).toBe(said);
   });
 
   test("resumed with a story: the payload stays within its bound, whatever the run folder holds", async () => {
