@@ -90,9 +90,9 @@ export function toInterlockError(error: unknown, runId: string): unknown {
     const message = cause instanceof Error ? cause.message : error.message;
     return new InterlockError({ code, message }, error);
   }
-  if (error instanceof QueryNotRegisteredError && DEPARTURE.test(error.message)) {
-    return new InterlockError({ code: "E_PRECONDITION_FAILED", message: unfollowedWords(runId) }, error);
-  }
+  const untold = error instanceof QueryNotRegisteredError ? untoldWords(error, runId) : undefined;
+  if (untold !== undefined)
+    return new InterlockError({ code: "E_PRECONDITION_FAILED", message: untold }, error);
   const sealed = sealErrorIn(error);
   if (sealed === undefined) return error;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message: sealed.message }, error);
@@ -100,12 +100,19 @@ export function toInterlockError(error: unknown, runId: string): unknown {
 
 /** What Temporal's SDK says where a run was asked of a worker whose code does not decide as its history says. */
 const DEPARTURE = /\[TMPRL1100\]|nondeterminism/i;
+/** What a worker says of a history that it has no key for, or another one (`seal-codec.ts`). */
+const UNOPENED = /\bsealed (?:with the key|for the) /;
 
-function unfollowedWords(runId: string): string {
+/** Why the worker that was asked cannot say where a run stands; undefined where that is not known. */
+function untoldWords({ message }: QueryNotRegisteredError, runId: string): string | undefined {
+  if (UNOPENED.test(message)) {
+    return `The worker that was asked cannot open the history of run ${runId}. It says: "${message}" Give all workers of the queue the key, then ask again. Nothing is lost.`;
+  }
+  if (!DEPARTURE.test(message)) return undefined;
   return `The worker that was asked cannot tell where run ${runId} stands: a worker of another version of Interlock has decided what it does not know, most likely a newer one. Update all workers of the queue, then ask again. Nothing is lost.`;
 }
 
-/** A run was asked of a worker that does not follow its history. */
+/** A run was asked of a worker that does not follow its history, or cannot open it. */
 export function isUnfollowed(error: unknown): error is InterlockError {
   return error instanceof InterlockError && error.cause instanceof QueryNotRegisteredError;
 }

@@ -1,0 +1,18 @@
+import { QueryNotRegisteredError } from "@temporalio/client";
+import { expect, test } from "vitest";
+import { isUnfollowed, toInterlockError } from "../../src/client/interlock-error.js";
+
+test.each([
+  'It is sealed with the key "k1", which is not among those here ("k2"). Add it to them.',
+  'What was sealed with the key "k1" has been altered or cut off: it is not opened.',
+])(
+  "a worker that lacks a key is said to, not a name of Temporal's errors, nor that the key is missing here: %s",
+  (words) => {
+    const told = toInterlockError(new QueryNotRegisteredError(words, 3), "r-1");
+    expect(told).toMatchObject({ code: "E_PRECONDITION_FAILED" });
+    expect(String(told)).toContain(
+      `The worker that was asked cannot open the history of run r-1. It says: "${words}"`,
+    );
+    expect(isUnfollowed(told)).toBe(true);
+  },
+);
