@@ -56,7 +56,7 @@ async function faultOfKnown(
   }
   const project = await resolveProject(projectRoot);
   if (!project.ok || project.value.projectId !== known.projectId)
-    return notAtItsPath(runId, projectRoot).error;
+    return notAtItsPath(runId, projectRoot, kind).error;
   if (execution === undefined || resumes(request) || (await hasBegun(store, known, execution)))
     return undefined;
   const sentence = `Run ${runId} was begun before, by an execution that is over. Let it go on with: interlock retry ${runId}`;

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from "@temporalio/activity";
+import type { OpenRunInput } from "../contract/activities.js";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";
 import type { RunRef } from "../core/run/run-ref.js";
@@ -44,10 +45,18 @@ export async function permittedProject(store: Store, run: RunRef): Promise<Permi
 }
 
 /** A run is bound to the path of its project, and that one does not lead there. Whether it leads anywhere else is not told. */
-export function notAtItsPath(runId: string, path: string): { ok: false; error: Fault } {
+export function notAtItsPath(
+  runId: string,
+  path: string,
+  kind: OpenRunInput["kind"] = "graph",
+): { ok: false; error: Fault } {
+  const elsewhere =
+    kind === "bundle"
+      ? "where it lies now, start another one"
+      : `let a fork go on where it lies now: interlock fork ${runId} --at-visit <n> --project <dir>`;
   return fail(
     "E_PROJECT_INVALID",
-    `The project of run ${runId} does not lie at "${excerpt(path)}". Bring it back to its path, and retry the run; or let a fork go on where it lies now: interlock fork ${runId} --at-visit <n> --project <dir>`,
+    `The project of run ${runId} does not lie at "${excerpt(path)}". Bring it back to its path, and retry the run; or ${elsewhere}`,
   );
 }
 

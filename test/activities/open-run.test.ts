@@ -5,6 +5,7 @@ import { createActivities } from "../../src/activities/create-activities.js";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { notAtItsPath } from "../../src/activities/run-scope.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import type { OpenRunInput } from "../../src/contract/activities.js";
 import type { GraphRunInput, Identified } from "../../src/contract/run.js";
@@ -133,6 +134,7 @@ describe("run.open", () => {
     expect(await saidOf(world.projectRoot)).toBe(said);
     await symlink(join(world.dir, "moved"), world.projectRoot);
     expect(await saidOf(world.projectRoot)).toBe(said);
+    expect(notAtItsPath(RUN_ID, "/p", "bundle").error.message).not.toContain("fork"); // which it cannot be
   });
 
   test("resumed with a story: the payload stays within its bound, whatever the run folder holds", async () => {
