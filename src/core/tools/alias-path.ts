@@ -16,7 +16,8 @@ export interface AliasPath {
   readonly segments: readonly string[];
 }
 
-const MAX_PATH_BYTES = 4096;
+/** The longest path that a tool takes, with its mount. */
+export const MAX_PATH_BYTES = 4096;
 const MAX_SEGMENT_BYTES = 255;
 const MAX_SEGMENTS = 255;
 

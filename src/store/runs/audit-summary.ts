@@ -1,6 +1,7 @@
 import { type JsonObject, type JsonValue, isList } from "../../core/json.js";
 import { namesSecret, redactSecrets } from "../../core/prompt/redact.js";
 import { cutText } from "../../core/text.js";
+import { MAX_PATH_BYTES } from "../../core/tools/alias-path.js";
 import { sha256 } from "../disk/sha256.js";
 
 const LONGEST_TEXT = 160;
@@ -8,7 +9,8 @@ const LONGEST_LIST = 20;
 const PREVIEW_CHARS = 60;
 /** Redacted before the preview is cut: a cut through a secret would hide its shape. */
 const REDACTED_CHARS = 2_000;
-const MAX_SUMMARY_BYTES = 8_000;
+/** Room for the longest path, each character of it escaped, and for what stands beside it. */
+const MAX_SUMMARY_BYTES = 2 * MAX_PATH_BYTES + 4_000;
 
 /** Fields that carry file contents, however short they are. */
 const CONTENT_FIELDS = new Set(["content", "contentPreview", "text", "matches", "before", "after"]);
@@ -38,6 +40,10 @@ function summarize(value: JsonValue, depth: number): JsonValue {
 
 function summarizeField(key: string, item: JsonValue, depth: number): JsonValue {
   if (typeof item === "string" && namesSecret(key)) return "<secret>";
+  // By its path a file is found again: by who looks at a run, and in what is signed about it.
+  if (key === "path" && typeof item === "string" && Buffer.byteLength(item) <= MAX_PATH_BYTES) {
+    return redactSecrets(item);
+  }
   return CONTENT_FIELDS.has(key) && typeof item !== "number"
     ? contentDigest(item)
     : summarize(item, depth + 1);

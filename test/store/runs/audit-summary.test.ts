@@ -43,6 +43,15 @@ describe("contents are replaced by size, hash and a short preview", () => {
     expect(JSON.stringify(summarizeForAudit(deep))).toContain('{"bytes":30,');
   });
 
+  test("a path stays as long as any path may be: a file with a long name would vanish from what is told and signed of a run", () => {
+    const long = `@project/artifacts/${"报告".repeat(40)}/${"\"".repeat(3_800)}.md`;
+    expect(Buffer.byteLength(long)).toBeLessThanOrEqual(4_096);
+    const output = { ok: true, path: long, bytesWritten: 1, sha256After: "ab".repeat(32) };
+    expect(summarizeForAudit(output)).toEqual(output);
+    const beyond = "a".repeat(4_097);
+    expect(summarizeForAudit({ path: beyond })).toEqual({ path: digest(beyond, `${"a".repeat(60)}…`) });
+  });
+
   test("everything, when the rest is still too much", () => {
     const wide = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`k${index}`, "some value"]));
     expect(Object.keys(summarizeForAudit(wide) as JsonObject)).toEqual(["bytes", "sha256", "preview"]);
@@ -94,7 +103,7 @@ describe("hostile values", () => {
             content: text,
             list: [text, value as JsonValue],
           });
-          expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThanOrEqual(8_000);
+          expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThanOrEqual(12_192);
         },
       ),
       { numRuns: 300, seed: 8 },
