@@ -44,7 +44,7 @@ describe("contents are replaced by size, hash and a short preview", () => {
   });
 
   test("a path stays as long as any path may be: a file with a long name would vanish from what is told and signed of a run", () => {
-    const long = `@project/artifacts/${"报告".repeat(40)}/${"\"".repeat(3_800)}.md`;
+    const long = `@project/artifacts/${"报告".repeat(40)}/${'"'.repeat(3_800)}.md`;
     expect(Buffer.byteLength(long)).toBeLessThanOrEqual(4_096);
     const output = { ok: true, path: long, bytesWritten: 1, sha256After: "ab".repeat(32) };
     expect(summarizeForAudit(output)).toEqual(output);
