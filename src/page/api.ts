@@ -30,14 +30,14 @@ import type {
  * Texts that may be long come as `Bounded`. No answer exceeds `MAX_ANSWER_BYTES`, however large the run is.
  *
  * A fault is answered with a status of 400 or above and a `PageFault`. 401: there is no session, ask for a new link. 403: the request is not
- * of the page. 404 `E_RUN_NOT_FOUND`, `ENOENT`; 410 `RUN_PRUNED`: the files of a run that was there are gone. 409 `E_PRECONDITION_FAILED`: what was asked for cannot be done now, in a sentence.
+ * of the page. 404 `E_RUN_NOT_FOUND`: the run's store has nothing of it; `NOT_IN_TEMPORAL`: Temporal knows no such run, or no more; `ENOENT`; 410 `RUN_PRUNED`: the files of a run that was there are gone. 409 `E_PRECONDITION_FAILED`: what was asked for cannot be done now, in a sentence.
  * 503 `NO_WORKER`: nobody who has the run's store answers within five seconds (what it was told it may take later); `NO_TEMPORAL`: Temporal does not. Both may pass.
  * 400 for all else that is wrong with a request, with its field; 500 `E_INTERNAL`.
  */
 
 export type PageFault = {
   readonly error: {
-    /** One of contracts §15, or `RUN_PRUNED`, `NO_WORKER`, `NO_TEMPORAL`, `NO_SESSION`, `REFUSED`. */
+    /** One of contracts §15, or `RUN_PRUNED`, `NOT_IN_TEMPORAL`, `NO_WORKER`, `NO_TEMPORAL`, `NO_SESSION`, `REFUSED`. */
     readonly code: string;
     readonly message: string;
   };

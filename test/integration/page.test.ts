@@ -234,7 +234,7 @@ test(
     const unknown = await browser.send("run", { run: randomUUID() });
     expect([unknown.status, JSON.parse(unknown.body)]).toMatchObject([
       404,
-      { error: { code: "E_RUN_NOT_FOUND" } },
+      { error: { code: "NOT_IN_TEMPORAL" } },
     ]);
     await bench.startAnotherWorker();
     await browser.ask("answer", answer);

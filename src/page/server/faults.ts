@@ -1,4 +1,4 @@
-import { ServiceError, isGrpcServiceError } from "@temporalio/client";
+import { ServiceError, WorkflowNotFoundError, isGrpcServiceError } from "@temporalio/client";
 import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
@@ -42,7 +42,11 @@ function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusa
 /** What went wrong as the page is told of it. */
 export function toRefusal(error: unknown): PageRefusal {
   if (error instanceof PageRefusal) return error;
-  if (error instanceof InterlockError) return ofFault({ code: error.code, message: error.message }, error);
+  if (error instanceof WorkflowNotFoundError) return notInTemporal("Temporal knows the run no more.", error);
+  if (error instanceof InterlockError) {
+    const { code, message } = error;
+    return code === "E_RUN_NOT_FOUND" ? notInTemporal(message, error) : ofFault({ code, message }, error);
+  }
   if (error instanceof ReadRefused) return ofFault(error.fault, error);
   const cause = error instanceof Error ? error.cause : undefined;
   const service = [error, cause].find((each) => isGrpcServiceError(each));
@@ -75,6 +79,13 @@ export function noWorkerYet(cause: unknown): PageRefusal {
 
 const NO_WORKER = "No worker of the run's store answers.";
 const START_ONE = "On the store's machine: interlock worker, or interlock dev";
+
+/** Not a run that its store has nothing of: of that one its store has told. */
+function notInTemporal(sentence: string, cause: unknown): PageRefusal {
+  const why =
+    "A run that was there has been deleted, or has ended longer ago than Temporal keeps runs: interlock status says what its store has of it.";
+  return new PageRefusal(404, "NOT_IN_TEMPORAL", `${sentence} ${why}`, cause);
+}
 
 function noTemporal(cause: unknown): PageRefusal {
   return new PageRefusal(503, "NO_TEMPORAL", "Temporal does not answer. It is asked again.", cause);

@@ -1,5 +1,7 @@
+import { WorkflowNotFoundError } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { answered } from "../../../src/page/server/faults.js";
+import { InterlockError } from "../../../src/client/interlock-error.js";
+import { answered, toRefusal } from "../../../src/page/server/faults.js";
 import { pruned } from "../../../src/store/runs/place-run.js";
 
 test("a run that was pruned is not told of as one that its store has never known", () => {
@@ -17,4 +19,18 @@ test("a run that was pruned is not told of as one that its store has never known
       message: expect.stringContaining("was pruned on 2026-11-22") as string,
     }) as Error,
   );
+});
+
+test.each([
+  ["when it is looked at", new WorkflowNotFoundError("workflow not found", "run-r", undefined)],
+  [
+    "when it is told something",
+    new InterlockError({ code: "E_RUN_NOT_FOUND", message: "Temporal knows no run r." }),
+  ],
+])("a run that Temporal has forgotten is no failure, and none that its store has lost, %s", (_, error) => {
+  expect(toRefusal(error)).toMatchObject({
+    status: 404,
+    code: "NOT_IN_TEMPORAL",
+    message: expect.stringContaining("interlock status") as string,
+  });
 });
