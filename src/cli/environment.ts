@@ -1,5 +1,6 @@
 import { systemWords } from "../core/system-code.js";
 import { type Config, loadConfig } from "../config.js";
+import { printable } from "../core/printable.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, noteHangUp, outputClosed } from "./output.js";
@@ -30,6 +31,15 @@ export function noStoreWords({ storeDir }: Pick<Config, "storeDir">): string {
 /** Of a command that only looks: nobody is there to be asked, neither a store nor a Temporal. */
 export function isNobodyThere(config: Config, store: Store | undefined): boolean {
   return store === undefined && config.temporal === undefined;
+}
+
+/** Where a run was looked for that nobody knows: without a store at hand only Temporal was asked, perhaps another one than was meant. */
+export function whereAsked({ temporal }: Config, store: Store | undefined): string | undefined {
+  if (store !== undefined || temporal === undefined) return undefined;
+  const { connectionOptions, namespace = "default" } = temporal;
+  return printable(
+    `the namespace "${namespace}" of the Temporal at ${connectionOptions.address ?? "127.0.0.1:7233"}`,
+  );
 }
 
 /** Configuration and store of a command that makes none. Throws `UsageError` where none stands. */

@@ -236,9 +236,9 @@ export function outputWidth(): number | undefined {
 /** A run id that names nothing, as far as a store knows. */
 export class NoSuchRun extends UsageError {}
 
-/** A run id that names nothing: to the store alone, where its Temporal does not run and was not asked. */
-export function noSuchRun(runId: string, isAllAsked = true): NoSuchRun {
-  const sentence = `There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`;
+/** A run id that names nothing: to the store alone, where its Temporal does not run and was not asked; to what is asked in a store's place. */
+export function noSuchRun(runId: string, isAllAsked = true, where = "this store"): NoSuchRun {
+  const sentence = `There is no run "${excerpt(runId, 80)}" in ${where}. See: interlock runs`;
   const rest =
     "\nA run that failed before it began is known to this store's Temporal alone, which does not run. Start it with: interlock dev";
   return new NoSuchRun(isAllAsked ? sentence : sentence + rest);

@@ -7,7 +7,7 @@ import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { isRefusedStart } from "../contract/signed.js";
-import { interruption, isNobodyThere, lookAround, noStoreWords } from "./environment.js";
+import { interruption, isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
 import { UsageError, CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
@@ -127,7 +127,7 @@ export async function withRun<T>(
     if (error.code !== "E_RUN_NOT_FOUND") {
       throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
     }
-    if (known === undefined) throw noSuchRun(runId);
+    if (known === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
     const sentence = `${error.message} Start it again from its document with: interlock restore ${shellName(runId)}`;
     throw new CommandError(sentence, { cause: error });
   }

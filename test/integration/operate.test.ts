@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { openStore } from "../../src/store/store.js";
 import { gatePackage } from "../fakes/gate-package.js";
@@ -10,7 +10,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, intentOf, step, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, until } from "./harness.js";
-import { jsonOf, newShell, shellOf } from "./shell.js";
+import { jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 
 /** A script whose first answer is held back until it is let go. */
 function heldBack(then: Script = straightOn): { readonly script: Script; readonly letGo: () => void } {
@@ -398,6 +398,14 @@ describe("commands about a run that nobody knows", () => {
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ code: 2, stdout: "" });
       expect(outcome.stderr).toContain(`There is no run "${unknown}" in this store.`);
+    }
+    const elsewhere = await strangerShell(bench);
+    for (const command of all) {
+      const { code, stderr } = await elsewhere.run([...command, unknown]);
+      expect([code, stderr]).toEqual([
+        2,
+        `There is no run "${unknown}" in the namespace "default" of the Temporal at ${inject("temporalAddress")}. See: interlock runs\n`,
+      ]);
     }
   });
 });

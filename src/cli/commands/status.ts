@@ -1,6 +1,6 @@
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
-import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
+import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../environment.js";
 import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../temporal-there.js";
 import { UsageError, EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
@@ -42,7 +42,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   if (report === undefined)
     throw found?.ok === false
       ? notFound(runId, found.error, isServing || !isTemporalSilent(store))
-      : noSuchRun(runId);
+      : noSuchRun(runId, true, whereAsked(config, store));
   if (isOfFiles && here !== undefined && found?.ok === true)
     report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
   if (options.json === true) printJson(report);
