@@ -26,7 +26,9 @@ export async function unexpected(error: unknown): Promise<string> {
     return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is; interlock doctor says how the store stands.`;
   }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
-  const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
+  const words = mayBeTemporals
+    ? (await import("../client/temporal-words.js")).temporalWords(error)
+    : undefined;
   // Of a plain error the name says nothing.
   return (
     words ??

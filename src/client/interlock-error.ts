@@ -9,6 +9,7 @@ import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { NOT_FOUND } from "./grpc-status.js";
+import { isNoNamespace } from "./temporal-words.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
 export class InterlockError extends Error {
@@ -80,7 +81,7 @@ export function knownFieldsIn<T extends object>(
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
 export function toInterlockError(error: unknown, runId: string): unknown {
-  if (isNotFound(error)) {
+  if (isNotFound(error) && !isNoNamespace(error)) {
     return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {

@@ -19,7 +19,7 @@ import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printN
 import { sinceOf } from "../run-filter.js";
 import { referenceOf, withTemporal } from "../run-session.js";
 import type { TemporalSession } from "../temporal-session.js";
-import { temporalWords } from "../temporal-words.js";
+import { temporalWords } from "../../client/temporal-words.js";
 
 export interface PruneOptions {
   readonly olderThan?: string;

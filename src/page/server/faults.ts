@@ -1,9 +1,11 @@
-import { ServiceError, WorkflowNotFoundError, isGrpcServiceError } from "@temporalio/client";
+import { WorkflowNotFoundError, isGrpcServiceError } from "@temporalio/client";
+import { isAway } from "../../client/away.js";
 import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
 import { INVALID_ARGUMENT } from "../../client/grpc-status.js";
+import { temporalWords } from "../../client/temporal-words.js";
 
 /** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
 export class PageRefusal extends Error {
@@ -50,14 +52,11 @@ export function toRefusal(error: unknown): PageRefusal {
   if (error instanceof ReadRefused) return ofFault(error.fault, error);
   const cause = error instanceof Error ? error.cause : undefined;
   const service = [error, cause].find((each) => isGrpcServiceError(each));
-  if (service !== undefined) {
-    const code: number = service.code;
-    if (code === INVALID_ARGUMENT) {
-      return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
-    }
-    return noTemporal(error);
+  const code: number | undefined = service?.code;
+  if (service !== undefined && code === INVALID_ARGUMENT) {
+    return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
   }
-  if (error instanceof ServiceError) return noTemporal(error);
+  if (temporalWords(error) !== undefined) return noTemporal(error);
   return new PageRefusal(
     500,
     "E_INTERNAL",
@@ -87,6 +86,12 @@ function notInTemporal(sentence: string, cause: unknown): PageRefusal {
   return new PageRefusal(404, "NOT_IN_TEMPORAL", `${sentence} ${why}`, cause);
 }
 
+/** Why Temporal refuses all that it is asked; undefined where it does not answer. */
+export function unreadyWords(error: unknown): string | undefined {
+  return isAway(error) ? undefined : temporalWords(error);
+}
+
 function noTemporal(cause: unknown): PageRefusal {
-  return new PageRefusal(503, "NO_TEMPORAL", "Temporal does not answer. It is asked again.", cause);
+  const message = unreadyWords(cause) ?? "Temporal does not answer. It is asked again.";
+  return new PageRefusal(503, "NO_TEMPORAL", message, cause);
 }

@@ -1,5 +1,6 @@
 import type { InterlockClient } from "../../client/client.js";
 import { askOnce } from "../../core/ask-once.js";
+import { unreadyWords } from "./faults.js";
 
 const READY_MS = 3_000;
 
@@ -11,8 +12,8 @@ export function readiness({ temporal, namespace }: InterlockClient): () => Promi
         temporal.workflowService.describeNamespace({ namespace }),
       );
       return undefined;
-    } catch {
-      return "Temporal does not answer.";
+    } catch (error) {
+      return unreadyWords(error) ?? "Temporal does not answer.";
     }
   });
 }

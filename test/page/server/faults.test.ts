@@ -1,7 +1,9 @@
-import { WorkflowNotFoundError } from "@temporalio/client";
+import { NamespaceNotFoundError, WorkflowNotFoundError } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { InterlockError } from "../../../src/client/interlock-error.js";
+import type { InterlockClient } from "../../../src/client/client.js";
+import { InterlockError, toInterlockError } from "../../../src/client/interlock-error.js";
 import { answered, toRefusal } from "../../../src/page/server/faults.js";
+import { readiness } from "../../../src/page/server/readiness.js";
 import { pruned } from "../../../src/store/runs/place-run.js";
 
 test("a run that was pruned is not told of as one that its store has never known", () => {
@@ -34,3 +36,24 @@ test.each([
     message: expect.stringContaining("interlock status") as string,
   });
 });
+
+/** As gRPC throws it. */
+const grpc = (code: number, details: string) =>
+  Object.assign(new Error(`${code} X: ${details}`), { code, details, metadata: {} });
+
+test.each([
+  [grpc(5, "Namespace nope is not found."), "TEMPORAL_NAMESPACE names it"],
+  [new NamespaceNotFoundError("nope"), "TEMPORAL_NAMESPACE names it"],
+  [grpc(7, "Request unauthorized."), "does not let this in (Request unauthorized)"],
+  [grpc(14, "No connection established"), "Temporal does not answer."],
+])(
+  "a Temporal that answers is not said to be silent, and what has to be mended is said: %s",
+  async (error, words) => {
+    const message = expect.stringContaining(words) as string;
+    expect(toRefusal(error)).toMatchObject({ status: 503, code: "NO_TEMPORAL", message });
+    expect(toInterlockError(error, "r")).toBe(error); // a run that is not known is another matter
+    const temporal = { withDeadline: () => Promise.reject(error) };
+    const client = { temporal, namespace: "nope" } as unknown as InterlockClient; // the little that is asked of it
+    expect(await readiness(client)()).toEqual(message);
+  },
+);

@@ -1,5 +1,5 @@
 import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
-import { grpcReason } from "../client/grpc-reason.js";
+import { grpcReason } from "./grpc-reason.js";
 import {
   DEADLINE_EXCEEDED,
   NOT_FOUND,
@@ -7,11 +7,11 @@ import {
   UNIMPLEMENTED,
   UNAVAILABLE,
   UNAUTHENTICATED,
-} from "../client/grpc-status.js";
+} from "./grpc-status.js";
 
 const SEE = "See: interlock doctor";
 
-/** What Temporal has refused a command, or that it does not answer any more; undefined for what is no word of Temporal's. */
+/** What Temporal has refused, or that it does not answer any more; undefined for what is no word of Temporal's. */
 export function temporalWords(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   const said = [error, cause].find((each) => isGrpcServiceError(each) || isNoNamespace(each));
@@ -34,7 +34,7 @@ export function temporalWords(error: unknown): string | undefined {
 }
 
 /** The client has a class for it in some places; the server says it in others. */
-function isNoNamespace(error: unknown): boolean {
+export function isNoNamespace(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   if (!isGrpcServiceError(error)) return false;
   const code: number = error.code;
