@@ -453,12 +453,19 @@ test("by keyboard alone a question is found and answered", async () => {
   const box = page.getByLabel("Your answer");
   await box.waitFor();
   await tabTo(page, box);
+  // What is asked and answered in Arabic or Hebrew runs from the right.
+  const asked = `[".asking .markdown p", "textarea"].map((part) => getComputedStyle(document.querySelector(part)).unicodeBidi)`;
+  expect(await page.evaluate(asked)).toEqual(["plaintext", "plaintext"]);
   const sent: (string | null)[] = [];
   page.on("request", (request) => void (request.url().endsWith("/answer") && sent.push(request.postData())));
   await page.keyboard.press("Control+Enter"); // nothing is typed yet
   await page.keyboard.type("By keyboard.");
-  await page.keyboard.press("Control+Enter");
+  await tabTo(page, page.getByRole("button", { name: "Answer" }));
+  await page.keyboard.press("Enter");
   await phase(page, "completed");
+  await box.waitFor({ state: "detached" });
+  // Who has sent it goes on from here, and not from the top of the page.
+  expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
   expect(sent).toEqual([expect.stringContaining("By keyboard.")]);
   const node = page
     .getByRole("group", { name: /^Graph/ })

@@ -48,11 +48,11 @@ test.each([
   [grpc(14, "No connection established"), "Temporal does not answer."],
 ])(
   "a Temporal that answers is not said to be silent, and what has to be mended is said: %s",
-  async (error, words) => {
+  async (thrown, words) => {
     const message = expect.stringContaining(words) as string;
-    expect(toRefusal(error)).toMatchObject({ status: 503, code: "NO_TEMPORAL", message });
-    expect(toInterlockError(error, "r")).toBe(error); // a run that is not known is another matter
-    const temporal = { withDeadline: () => Promise.reject(error) };
+    expect(toRefusal(thrown)).toMatchObject({ status: 503, code: "NO_TEMPORAL", message });
+    expect(toInterlockError(thrown, "r")).toBe(thrown); // a run that is not known is another matter
+    const temporal = { withDeadline: () => Promise.reject(thrown) };
     const client = { temporal, namespace: "nope" } as unknown as InterlockClient; // the little that is asked of it
     expect(await readiness(client)()).toEqual(message);
   },

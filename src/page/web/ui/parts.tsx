@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { RunRow } from "../../api-run.js";
 import type { PageError } from "../ask.js";
 import type { Doing } from "../use-asked.js";
@@ -153,6 +153,10 @@ export function Tick({ label, isOn, onToggle }: TickProps) {
   );
 }
 
+function focusContent(): void {
+  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+}
+
 interface DoFormProps {
   readonly doing: Doing;
   readonly onSubmit: () => Promise<unknown>;
@@ -172,8 +176,17 @@ export function DoForm({
   children,
 }: DoFormProps) {
   const isHeld = doing.isBusy || !isReady;
+  const place = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    const form = place.current;
+    return () => {
+      // Who stands in a form that goes would be at the top of the page again.
+      if (form?.contains(document.activeElement) === true) focusContent();
+    };
+  }, []);
   return (
     <form
+      ref={place}
       onSubmit={(event) => {
         event.preventDefault();
         if (!isHeld) void doing.run(onSubmit); // a key may ask for it past the button
@@ -181,7 +194,12 @@ export function DoForm({
     >
       {children}
       <Fault error={doing.error} />
-      <button type="submit" class={isDangerous ? "danger" : "main"} disabled={isHeld}>
+      <button
+        type="submit"
+        class={isDangerous ? "danger" : "main"}
+        disabled={!isReady && !doing.isBusy}
+        aria-disabled={isHeld} // one that is disabled meanwhile would lose the focus
+      >
         {doing.isBusy ? "…" : button}
       </button>
     </form>

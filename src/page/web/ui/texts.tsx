@@ -76,7 +76,7 @@ function Markdown({ text }: { readonly text: string }) {
 
 function Code({ text, language }: { readonly text: string; readonly language: string }) {
   const visible = useMemo(() => visibleText(text), [text]);
-  if (language === "") return <pre class="box">{visible}</pre>;
+  if (language === "") return <pre class="box words">{visible}</pre>;
   const make = () => safeFragment(codeHtml(visible, language));
   return <Filled make={make} text={`${language} ${visible}`} tag="pre" class="box" />;
 }
