@@ -82,7 +82,7 @@ const START_ONE = "On the store's machine: interlock worker, or interlock dev";
 /** Not a run that its store has nothing of: of that one its store has told. */
 function notInTemporal(sentence: string, cause: unknown): PageRefusal {
   const why =
-    "A run that was there has been deleted, or has ended longer ago than Temporal keeps runs: interlock status says what its store has of it.";
+    "A run that was there has been deleted, or has ended longer ago than Temporal keeps runs. What its store still has, interlock runs lists there.";
   return new PageRefusal(404, "NOT_IN_TEMPORAL", `${sentence} ${why}`, cause);
 }
 

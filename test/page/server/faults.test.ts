@@ -33,7 +33,7 @@ test.each([
   expect(toRefusal(error)).toMatchObject({
     status: 404,
     code: "NOT_IN_TEMPORAL",
-    message: expect.stringContaining("interlock status") as string,
+    message: expect.stringContaining("interlock runs") as string,
   });
 });
 
