@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { type HistoryText, actionsOf, actionsText } from "./actions.js";
 import { WrongUsage, commandLine, positionals } from "./usage.js";
+import { wordsOf } from "../src/core/system-code.js";
 
 /* What Temporal Cloud would bill for histories. */
 
@@ -23,6 +24,6 @@ function readHistory(path: string): HistoryText {
     if (!Array.isArray(history?.events)) throw new Error("it has no events");
     return { events: history.events };
   } catch (error) {
-    throw new WrongUsage(`${path} is no history: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new WrongUsage(`${path} is no history: ${wordsOf(error)}.`);
   }
 }

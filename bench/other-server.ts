@@ -1,6 +1,7 @@
 import { connect } from "../src/client/connect.js";
 import type { OtherServer } from "./stage.js";
 import { WrongUsage } from "./usage.js";
+import { wordsOf } from "../src/core/system-code.js";
 
 /** Whether the server that is to be measured in the place of the embedded one is there. Throws `WrongUsage`. */
 export async function expectAnswer(server: OtherServer | undefined): Promise<void> {
@@ -11,7 +12,7 @@ export async function expectAnswer(server: OtherServer | undefined): Promise<voi
     const connection = await connect({ address });
     await connection.close();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wordsOf(error);
     throw new WrongUsage(
       `--address: no Temporal answers at ${address} (${reason}). Start it, or correct the address.`,
       {

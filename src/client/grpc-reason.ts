@@ -1,8 +1,9 @@
 import { NO_HEADER_VALUE } from "../core/header-value.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** What gRPC says without its own words, as in `connect ECONNREFUSED 127.0.0.1:7233`. */
 export function grpcReason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = wordsOf(error);
   if (message.startsWith("Metadata string value ")) return `a key or another header ${NO_HEADER_VALUE}`; // it repeats the value
   const details = error instanceof Error && "details" in error ? String(error.details) : "";
   const cause = /Last error: (?:Error: )?(.+?)\.?(?: Resolution note: .*)?$/s.exec(details)?.[1];

@@ -10,6 +10,7 @@ import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { NOT_FOUND } from "./grpc-status.js";
 import { isNoNamespace } from "./temporal-words.js";
+import { wordsOf } from "../core/system-code.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
 export class InterlockError extends Error {
@@ -49,7 +50,7 @@ export function jsonOf(what: string, value: object): string {
       return each;
     });
   } catch (error) {
-    throw notValid(`${what} must be plain JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw notValid(`${what} must be plain JSON: ${wordsOf(error)}`);
   }
 }
 

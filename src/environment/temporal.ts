@@ -9,6 +9,7 @@ import { NO_HEADER_VALUE, isMetadataValue } from "../core/header-value.js";
 import { defined } from "../core/defined.js";
 import { addressProblem } from "../core/temporal-address.js";
 import { ConfigError } from "./config-error.js";
+import { wordsOf } from "../core/system-code.js";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -86,7 +87,7 @@ function requireUsableTls({ tls }: ClientConfigProfile, { connectionOptions }: C
       defined({ ca: ca && text(ca), cert: pair && text(pair.crt), key: pair && text(pair.key) }),
     );
   } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split("::").slice(-1);
+    const [reason] = wordsOf(error).split("::").slice(-1);
     throw new ConfigError(
       `What ${TLS}_SERVER_CA_CERT_PATH, ${TLS}_CLIENT_CERT_PATH and ${TLS}_CLIENT_KEY_PATH name cannot be used: ${reason}. They take PEM, the key one without a passphrase.`,
     );
@@ -100,7 +101,7 @@ function text(bytes: Uint8Array): string {
 function fileProblem(error: unknown): string {
   if (error instanceof TypeError)
     return "its file has no profile. Add one, [profile.default], or remove the file.";
-  const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const [reason = ""] = wordsOf(error).split("\n");
   return `${reason}. Correct it, or what TEMPORAL_CONFIG_FILE and TEMPORAL_PROFILE name.`;
 }
 
