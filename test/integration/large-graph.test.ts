@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { WHOLE_GRAPH_BYTES, graphAround } from "../../src/core/package/graph-part.js";
-import type { WorkflowGraph } from "../../src/core/package/graph.js";
+import { WHOLE_GRAPH_BYTES } from "../../src/core/package/graph-part.js";
 import { replayHistory } from "../../src/replay.js";
+import { beyondKnownPart } from "../fakes/beyond-known-part.js";
 import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js";
 import { type ChatRequestBody, type ScriptedAnswer, patch } from "../fakes/scripted-model.js";
-import { nodeOf, step } from "../fakes/walk.js";
+import { nodeOf } from "../fakes/walk.js";
 import { openBench } from "./harness.js";
 
 const NODES = 56;
@@ -58,19 +58,11 @@ describe("a run of a large graph", () => {
   );
 
   test("may move twice in one answer by nodes, also where the first move leads out of the part that it knows", async () => {
-    const names = Array.from({ length: 24 }, (_, place) => `${"long-".repeat(36)}${place}`);
-    const nodes = Object.fromEntries(names.map((id) => [id, id === names.at(-1) ? { type: "end" } : {}]));
-    const files = nestedPackage({ main: { nodes } });
-    const graph = JSON.parse(files["main/graph.json"] ?? "{}") as WorkflowGraph;
-    const known = graphAround(graph, graph.entryNodeId).nodes;
-    const border = names.indexOf(known.find(({ isBorder }) => isBorder === true)?.id ?? "");
-    const [before = "", at = "", beyond = ""] = names.slice(border - 1);
-    const bench = await openBench((request): ScriptedAnswer =>
-      nodeOf(request) === before ? { calls: [step(before, at), step(at, beyond)] } : firstWay(request),
-    );
+    const { files, model, asked } = beyondKnownPart();
+    const bench = await openBench(model);
     const run = await bench.start(files, { workflowRef: "main", steps: "nodes" });
     await run.result();
-    expect(nodesAsked(bench.model.requests)).toEqual(names.filter((name) => name !== at));
+    expect(nodesAsked(bench.model.requests)).toEqual(asked);
     expect(await replayHistory(await run.history())).toMatchObject({ ok: true });
   });
 });

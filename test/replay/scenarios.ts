@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunHandle } from "../../src/client/client.js";
 import { type ScriptedAnswer, type ScriptedCall, call, patch } from "../fakes/scripted-model.js";
+import { beyondKnownPart } from "../fakes/beyond-known-part.js";
 import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
@@ -289,6 +290,16 @@ const LATER_SCENARIOS: readonly Scenario[] = [
     name: "nodes-kept-with-turns",
     async run() {
       const { bench, run } = await graph([{ calls: reads }, { calls: [write] }, ...STRAIGHT], BY_NODES);
+      await run.result();
+      return { bench, run };
+    },
+  },
+  {
+    name: "nodes-beyond-known-part",
+    async run() {
+      const { files, model } = beyondKnownPart();
+      const bench = await openBench(model);
+      const run = await bench.start(files, { workflowRef: "main", ...BY_NODES });
       await run.result();
       return { bench, run };
     },
