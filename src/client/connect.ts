@@ -28,6 +28,8 @@ const RECONNECT_MS = 5_000;
 const CLOSED = "The connection has been closed.";
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
+/** What the clocks of both ends of a call may differ by at its deadline. */
+const AT_DEADLINE_MS = 100;
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
@@ -50,7 +52,7 @@ export async function connect(
   const reach = reachOf((isReached) => state === "open" && onReach(isReached));
   const asked = new Set<Call>();
   const guard = (...[call, next]: Parameters<Interceptor>): Call =>
-    state === "closed" ? cancelledCall() : reach(next(call), asked);
+    state === "closed" ? cancelledCall() : reach(next(call), asked, call.deadline);
   const connection = Connection.lazy({
     // What retries asks no more of a call.
     interceptors: [retryOnceOpen as Interceptor, guard as Interceptor],
@@ -98,7 +100,7 @@ function unanswered(cause: unknown, code: unknown, silentMs: number): Error {
 }
 
 /** Sees how each request ends, those that are tried again too; `asked` has those that have not ended. */
-function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>) => Call {
+function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>, deadline?: Date | number) => Call {
   let failsSince: number | undefined;
   let isTold = false;
   const ended = (code: number): void => {
@@ -109,7 +111,7 @@ function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>) => Call {
     isTold = isAway;
     onReach(!isAway);
   };
-  return (call, asked) => {
+  return (call, asked, deadline) => {
     asked.add(call);
     const start = call.start.bind(call);
     call.start = (metadata, listener) =>
@@ -119,11 +121,24 @@ function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>) => Call {
         onReceiveStatus(status) {
           asked.delete(call);
           ended(status.code);
-          listener?.onReceiveStatus?.(status);
+          listener?.onReceiveStatus?.(endedAt(status, deadline));
         },
       });
     return call;
   };
+}
+
+/**
+ * At its deadline a call is ended by both sides. Where the server is the first, it says no more than that it has cancelled it; whoever
+ * asked takes that for something else than nobody's answer in time.
+ */
+export function endedAt<S extends { readonly code: number; readonly details: string }>(
+  status: S,
+  deadline: Date | number = Number.POSITIVE_INFINITY,
+): S {
+  const isOver = Number(deadline) - Date.now() < AT_DEADLINE_MS;
+  if (status.code !== CANCELLED || status.details === CLOSED || !isOver) return status;
+  return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
 }
 
 function cancelledCall(): Call {

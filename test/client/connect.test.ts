@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
-import { connect } from "../../src/client/connect.js";
+import { connect, endedAt } from "../../src/client/connect.js";
+import { CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE } from "../../src/client/grpc-status.js";
 
 test("a key that gRPC cannot send is told, and not repeated", async () => {
   const failure = await connect({ address: "127.0.0.1:7233", apiKey: "sk-secret\nx", tls: false }).catch(
@@ -24,4 +25,23 @@ test("an option that there is none of is refused: whoever names an address is no
   await expect(InterlockClient.connect(null as never)).rejects.toThrow(
     "what a client connects with must be an object",
   );
+});
+
+describe("a call that its server cancels", () => {
+  const cancelled = { code: CANCELLED, details: "Call cancelled", metadata: "kept" };
+
+  test("at its deadline was not answered in time, and was not taken back by whoever asked", () => {
+    const late = { code: DEADLINE_EXCEEDED, details: "Deadline exceeded", metadata: "kept" };
+    expect(endedAt(cancelled, Date.now() - 1)).toEqual(late);
+    expect(endedAt(cancelled, new Date(Date.now() + 5))).toEqual(late);
+  });
+
+  test("long before its deadline, or without one, is cancelled; so is what ends with its connection, and what else went wrong stays that", () => {
+    expect(endedAt(cancelled, Date.now() + 60_000)).toBe(cancelled);
+    expect(endedAt(cancelled, undefined)).toBe(cancelled);
+    const closed = { ...cancelled, details: "The connection has been closed." };
+    expect(endedAt(closed, Date.now())).toBe(closed);
+    const away = { ...cancelled, code: UNAVAILABLE };
+    expect(endedAt(away, Date.now())).toBe(away);
+  });
 });
