@@ -28,8 +28,6 @@ const RECONNECT_MS = 5_000;
 const CLOSED = "The connection has been closed.";
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
-/** What the clocks of both ends of a call may differ by at its deadline. */
-const AT_DEADLINE_MS = 100;
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
@@ -136,7 +134,7 @@ export function endedAt<S extends { readonly code: number; readonly details: str
   status: S,
   deadline: Date | number = Number.POSITIVE_INFINITY,
 ): S {
-  const isOver = Number(deadline) - Date.now() < AT_DEADLINE_MS;
+  const isOver = Number(deadline) <= Date.now();
   if (status.code !== CANCELLED || status.details === CLOSED || !isOver) return status;
   return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
 }

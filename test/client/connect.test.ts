@@ -33,7 +33,7 @@ describe("a call that its server cancels", () => {
   test("at its deadline was not answered in time, and was not taken back by whoever asked", () => {
     const late = { code: DEADLINE_EXCEEDED, details: "Deadline exceeded", metadata: "kept" };
     expect(endedAt(cancelled, Date.now() - 1)).toEqual(late);
-    expect(endedAt(cancelled, new Date(Date.now() + 5))).toEqual(late);
+    expect(endedAt(cancelled, new Date())).toEqual(late);
   });
 
   test("long before its deadline, or without one, is cancelled; so is what ends with its connection, and what else went wrong stays that", () => {
