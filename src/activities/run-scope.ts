@@ -41,7 +41,7 @@ export async function permittedProject(store: Store, run: RunRef): Promise<Permi
   const root = unwrap(await store.runs.projectRoot(run.projectId));
   const permitted = store.roots.permit(root, "write", { isReal: true });
   const isGone = !permitted.ok && permitted.error.code === "E_PROJECT_INVALID";
-  return unwrap(isGone ? notAtItsPath(run.runId, root) : permitted);
+  return unwrap(isGone ? notAtItsPath(run.runId, root, run.kind) : permitted);
 }
 
 /** A run is bound to the path of its project, and that one does not lead there. Whether it leads anywhere else is not told. */

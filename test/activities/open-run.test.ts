@@ -5,7 +5,7 @@ import { createActivities } from "../../src/activities/create-activities.js";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
-import { notAtItsPath } from "../../src/activities/run-scope.js";
+import { notAtItsPath, permittedProject } from "../../src/activities/run-scope.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import type { OpenRunInput } from "../../src/contract/activities.js";
 import type { GraphRunInput, Identified } from "../../src/contract/run.js";
@@ -135,6 +135,15 @@ describe("run.open", () => {
     await symlink(join(world.dir, "moved"), world.projectRoot);
     expect(await saidOf(world.projectRoot)).toBe(said);
     expect(notAtItsPath(RUN_ID, "/p", "bundle").error.message).not.toContain("fork"); // which it cannot be
+  });
+
+  test("a bundle run whose project has gone while it went on is not told to be forked, which it cannot be", async () => {
+    const { deps, world, opened } = await openScene([]);
+    await rename(world.projectRoot, join(world.dir, "moved"));
+    const saidOf = (kind: { kind?: "bundle" }) =>
+      permittedProject(deps.store, { ...opened.run, ...kind }).then(() => "it lies there", String);
+    expect(await saidOf({})).toContain("interlock fork");
+    expect(await saidOf({ kind: "bundle" })).toContain("start another one");
   });
 
   test("resumed with a story: the payload stays within its bound, whatever the run folder holds", async () => {
