@@ -35,12 +35,10 @@ describe("front matter of a stranger", () => {
     ["broken YAML", "outputs: [a, b"],
     ["a list", "- a\n- b"],
     ["a scalar", "just text"],
-  ])("%s is refused, quickly, and the body is still read", (_name, yaml) => {
-    const started = performance.now();
+  ])("%s is refused before the runner gives up, and the body is still read", (_name, yaml) => {
     const step = readStep(frontMatter(yaml));
     expect(step).toMatchObject({ readable: false, outputs: [], variables: [] });
     expect(step.headings).toEqual([{ level: 1, text: "Body" }]);
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   test.each([
