@@ -1,7 +1,6 @@
-import { isGrpcServiceError } from "@temporalio/client";
 import type { StoreReader } from "../contract/reads.js";
 import { pause, unlessAborted } from "./abortable.js";
-import { DEADLINE_EXCEEDED, UNAVAILABLE } from "./grpc-status.js";
+import { DEADLINE_EXCEEDED, UNAVAILABLE, statusIn } from "./grpc-status.js";
 
 /** Nobody answers, or not in time: gRPC's words for it. */
 const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
@@ -9,8 +8,8 @@ const PAUSE_MS = 2_000;
 
 /** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
 export function isAway(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((each) => isGrpcServiceError(each) && AWAY.includes(each.code));
+  const status = statusIn(error);
+  return status !== undefined && AWAY.includes(status.code);
 }
 
 /** What Temporal answers, however long it is away: it is asked again until it does. Rejects with the signal's reason. */

@@ -1,3 +1,5 @@
+import { isGrpcServiceError } from "@temporalio/client";
+
 /* Statuses of gRPC, as its documentation numbers them. Temporal's client gives them as they are. */
 
 export const CANCELLED = 1;
@@ -9,3 +11,16 @@ export const RESOURCE_EXHAUSTED = 8;
 export const UNIMPLEMENTED = 12;
 export const UNAVAILABLE = 14;
 export const UNAUTHENTICATED = 16;
+
+/** How a request to Temporal ended. */
+export interface GrpcStatus {
+  readonly code: number;
+  /** In the server's words. */
+  readonly details: string;
+}
+
+/** The status in what was thrown, or in its cause: the client's calls wrap what the server says. */
+export function statusIn(error: unknown): GrpcStatus | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].find((each) => isGrpcServiceError(each));
+}

@@ -1,10 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Client,
-  ActivityExecutionFailedError,
-  WorkflowFailedError,
-  isGrpcServiceError,
-} from "@temporalio/client";
+import { type Client, ActivityExecutionFailedError, WorkflowFailedError } from "@temporalio/client";
 import { TimeoutFailure } from "@temporalio/common";
 import { STORE_READ_WORKFLOW } from "../contract/names.js";
 import {
@@ -19,7 +14,7 @@ import { type Sign, readStatement } from "../contract/signed.js";
 import { fail } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { abortable } from "./abortable.js";
-import { UNIMPLEMENTED } from "./grpc-status.js";
+import { UNIMPLEMENTED, statusIn } from "./grpc-status.js";
 
 export interface RemoteStore {
   readonly temporal: Client;
@@ -95,18 +90,10 @@ async function ask(store: RemoteStore, name: StoreQuestionName, asked: AskedPage
   try {
     return await askByActivity(store, name, asked);
   } catch (error) {
-    if (!isUnimplemented(error)) throw error;
+    if (statusIn(error)?.code !== UNIMPLEMENTED) throw error;
     withoutActivities.add(connection);
     return askByWorkflow(store, name, asked);
   }
-}
-
-function isUnimplemented(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((each) => {
-    const code: number | undefined = isGrpcServiceError(each) ? each.code : undefined;
-    return code === UNIMPLEMENTED;
-  });
 }
 
 async function askByActivity(

@@ -7,6 +7,7 @@ import {
   UNIMPLEMENTED,
   UNAVAILABLE,
   UNAUTHENTICATED,
+  statusIn,
 } from "./grpc-status.js";
 
 const SEE = "See: interlock doctor";
@@ -18,8 +19,7 @@ export function temporalWords(error: unknown): string | undefined {
   if (said === undefined && !(error instanceof ServiceError)) return undefined;
   const reason = grpcReason(said ?? error).replace(/\.$/, "");
   if (isNoNamespace(said)) return `${reason}. TEMPORAL_NAMESPACE names it. ${SEE}`;
-  const code: number | undefined = isGrpcServiceError(said) ? said.code : undefined;
-  switch (code) {
+  switch (statusIn(said)?.code) {
     case DEADLINE_EXCEEDED:
     case UNAVAILABLE:
       return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;

@@ -1,10 +1,10 @@
-import { WorkflowNotFoundError, isGrpcServiceError } from "@temporalio/client";
+import { WorkflowNotFoundError } from "@temporalio/client";
 import { isAway } from "../../client/away.js";
 import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
-import { INVALID_ARGUMENT } from "../../client/grpc-status.js";
+import { INVALID_ARGUMENT, statusIn } from "../../client/grpc-status.js";
 import { temporalWords } from "../../client/temporal-words.js";
 
 /** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
@@ -50,11 +50,9 @@ export function toRefusal(error: unknown): PageRefusal {
     return code === "E_RUN_NOT_FOUND" ? notInTemporal(message, error) : ofFault({ code, message }, error);
   }
   if (error instanceof ReadRefused) return ofFault(error.fault, error);
-  const cause = error instanceof Error ? error.cause : undefined;
-  const service = [error, cause].find((each) => isGrpcServiceError(each));
-  const code: number | undefined = service?.code;
-  if (service !== undefined && code === INVALID_ARGUMENT) {
-    return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
+  const status = statusIn(error);
+  if (status?.code === INVALID_ARGUMENT) {
+    return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(status.details, 300));
   }
   if (temporalWords(error) !== undefined) return noTemporal(error);
   return new PageRefusal(
