@@ -15,7 +15,7 @@ const IN_BUFFERS = 12 * 1024 * 1024;
 function ask(baseUrl: string, stream: boolean): Promise<unknown> {
   return createChatModel()
     .complete({
-      settings: { model: "m", baseUrl, stream, timeoutMs: 60_000 },
+      settings: { model: "m", baseUrl, stream, timeoutMs: 300_000 },
       messages: [{ role: "user", content: "words" }],
       tools: [],
       signal: new AbortController().signal,
