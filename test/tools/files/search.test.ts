@@ -23,7 +23,7 @@ function search(
     { path: "@project", pattern, ...args },
     { maxReadBytes: options.maxReadBytes ?? 50_000 },
     options.signal,
-    { ...SEARCH_BOUNDS, ...options.bounds },
+    { ...SEARCH_BOUNDS, maxDurationMs: Number.POSITIVE_INFINITY, ...options.bounds },
   );
 }
 
