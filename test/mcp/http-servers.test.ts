@@ -120,9 +120,9 @@ const stream = (begin: string, then: (response: ServerResponse) => void) => (res
   response.write(begin, () => then(response));
 };
 const endless = (response: ServerResponse): void => {
-  const more = (): void => {
+  const more = (failed?: Error | null): void => {
     const data = { jsonrpc: "2.0", method: "notifications/message", params: { data: "x".repeat(200_000) } };
-    if (!response.destroyed) response.write(`data: ${JSON.stringify(data)}\n\n`, more);
+    if (!failed && !response.destroyed) response.write(`data: ${JSON.stringify(data)}\n\n`, more);
   };
   more();
 };
