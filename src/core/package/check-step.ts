@@ -1,4 +1,6 @@
-import { parseAliasPath } from "../tools/alias-path.js";
+import { isPrintable } from "../printable.js";
+import { parseAliasPath, pathSizeProblem } from "../tools/alias-path.js";
+import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../tools/name-rules.js";
 import { type Finding, jsonPath, listNames, quote, warningFinding } from "./findings.js";
 import type { GraphFile, StepFrontmatter } from "./schemas.js";
 
@@ -21,17 +23,30 @@ export function checkAgainstNode(
   ];
 }
 
-/** Outputs that are no files of the project: no tool writes them there. */
+/** Outputs that no tool writes: they are no files of the project, or have a name that runs keep away from. */
 export function checkOutputs(
   file: string,
   place: readonly PropertyKey[],
   outputs: readonly string[] = [],
 ): readonly Finding[] {
   return outputs.flatMap((output, index) => {
-    if (outputPath(output) !== undefined) return [];
-    const sentence = `the output ${quote(output)} leaves the project: write it like artifacts/story.md`;
-    return [warningFinding(file, jsonPath([...place, "outputs", index]), sentence)];
+    const problem = outputProblem(output);
+    if (problem === undefined) return [];
+    return [
+      warningFinding(file, jsonPath([...place, "outputs", index]), `the output ${quote(output)} ${problem}`),
+    ];
   });
+}
+
+function outputProblem(output: string): string | undefined {
+  const tooLong = pathSizeProblem(output, output.split("/"));
+  if (tooLong !== undefined) return `can be no file's path. ${tooLong}`;
+  const names = outputPath(output)?.split("/");
+  if (names === undefined) return "leaves the project: write it like artifacts/story.md";
+  if (!names.every(isPrintable)) return "holds a control, direction or invisible character: remove it";
+  const rule = protectingRule(DEFAULT_PROTECTED_PATHS, names, "write");
+  if (rule === undefined) return undefined;
+  return `is protected (${quote(rule)}), and no run writes it unless an operator's settings allow that: choose another name`;
 }
 
 function checkSameAgent(file: string, step: StepFrontmatter, node: Node): readonly Finding[] {

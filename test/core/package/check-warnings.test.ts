@@ -142,6 +142,37 @@ describe("a graph is warned of", () => {
       `warning $.nodes[0].outputs[1] the output ${JSON.stringify(output)} leaves the project: write it like artifacts/story.md`,
     ]);
   });
+
+  test.each([
+    [".env", ".env"],
+    ["config/.ENV.local", ".env.*"],
+    ["@project/.git/config", ".git"],
+    [".github/workflows/ci.yml", ".github/workflows"],
+    ["artifacts/key.pem", "*.pem"],
+    ["./.bashrc", ".bashrc"],
+  ])("an output with a protected name: %j", (output, rule) => {
+    expect(check([{ outputs: [output] }, END], [{ from: "a", to: "b" }])).toEqual([
+      `warning $.nodes[0].outputs[0] the output ${JSON.stringify(output)} is protected (${JSON.stringify(rule)}), and no run writes it unless an operator's settings allow that: choose another name`,
+    ]);
+  });
+
+  test("an output whose name no file can have, or no list would show", () => {
+    const long = `artifacts/${"x".repeat(253)}.md`;
+    expect(check([{ outputs: [long, "artifacts/a\u200b.md"] }, END], [{ from: "a", to: "b" }])).toEqual([
+      expect.stringMatching(/can be no file's path\. A name in the path is longer than 255 bytes\.$/),
+      expect.stringContaining("holds a control, direction or invisible character: remove it"),
+    ]);
+  });
+
+  test.each([
+    ".env.example",
+    "artifacts/.notes.md",
+    "artifacts/{{date}}.md",
+    "src/git.md",
+    ".github/labels.yml",
+  ])("nothing of an output like %j", (output) => {
+    expect(check([{ outputs: [output] }, END], [{ from: "a", to: "b" }])).toEqual([]);
+  });
 });
 
 describe("a step is warned of where it differs from its node", () => {
