@@ -86,8 +86,11 @@ async function readEntries(named: string): Promise<ReadEntries> {
   if (!entry.isDirectory() && !entry.isFile())
     throw new UsageError(`"${named}" is neither a directory nor a file.`);
   const folder = entry.isDirectory() ? path : dirname(path);
-  if (isPackage(await readdir(folder).catch(() => [])))
-    throw new CommandError(`"${named}" is a package already. It runs: interlock run ${shellWord(folder)}`);
+  const isArchive = entry.isFile() && /\.bmad$/i.test(path);
+  if (isArchive || isPackage(await readdir(folder).catch(() => []))) {
+    const runs = shellWord(isArchive ? path : folder);
+    throw new CommandError(`"${named}" is a package already. It runs: interlock run ${runs}`);
+  }
   const source = await readSource(await sourceRootOf(folder), folder);
   const within = relative(source.root, path).split(sep).join("/");
   const all = findEntries(source.tree, basename(source.root));

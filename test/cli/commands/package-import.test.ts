@@ -222,6 +222,10 @@ describe("interlock package import", () => {
     put("kit.zip", "PK");
     expect(await run("~/kit.zip")).toBe(1);
     expect(output.text).toContain("unpack it, and name the directory");
+    output.text = "";
+    put("tea.bmad", "PK");
+    expect(await run("~/tea.bmad")).toBe(1);
+    expect(output.text).toMatch(/tea\.bmad" is a package already\. It runs: interlock run \S+tea\.bmad\n$/);
     expect(await main(["package", "import", "https://git.example/tea/kit.git"])).toBe(2);
     expect(output.text).toContain("clone it first, and name its directory");
     mkdirSync(join(dir, "plan"));
