@@ -135,7 +135,7 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
   for (const { line, token } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
     if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
-    if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
+    if (target?.kind === "folder" && isStepFolder(tree, target.path)) return "steps";
     if (target?.kind === "file") named.add(target.path);
   }
   if ([...named].some((name) => hasSteps(tree, name, document))) return "steps";

@@ -60,7 +60,7 @@ export function firstStepsOf(tree: SourceTree, document: string): readonly First
     .filesIn(folder)
     .filter((path) => isEntryName(nameOf(path)) && path !== document && nameOf(path) !== "SKILL.md");
   const own = [...new Set(tree.filesBelow(folder).map(folderOf))].filter(
-    (path) => path !== folder && folderOf(path) === folder && isStepFolder(path),
+    (path) => path !== folder && folderOf(path) === folder && isStepFolder(tree, path),
   );
   if (own.length === 0) {
     const beside = rivals.length > 0 ? [] : tree.filesIn(folder).filter(isNumberedStep);
@@ -79,7 +79,7 @@ export function firstStepsBelow(tree: SourceTree, document: string): readonly Fi
   const steps = firstStepsOf(tree, document);
   if (steps.length > 0) return steps;
   const below = tree.filesBelow(folderOf(document));
-  const folder = below.map(folderOf).find(isStepFolder);
+  const folder = below.map(folderOf).find((path) => isStepFolder(tree, path));
   if (folder !== undefined) return firstStepsIn(tree, folder, document);
   // Numbered ones that it names, such as in a table of its stages, wherever they lie.
   const text = tree.text(document);

@@ -214,7 +214,7 @@ class GraphWalk {
       if (target.kind === "missing") {
         if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
-        if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
+        if (directive.kind === "go" && isStepFolder(this.tree, target.path) && startsFolder(line))
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line, token)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));

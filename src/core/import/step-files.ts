@@ -1,7 +1,7 @@
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 const RESUMES = /^(?:step-|(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
-const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?)([a-z]?)(?=[-_.])/i;
+const NUMBERED = /^(?:(?:step|phase|stage)[-_]?)?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?)([a-z]?)(?=[-_.])/i;
 
 /** Without the marks and capitals of its spelling. */
 const NEXT_KEY =
@@ -14,9 +14,47 @@ export function isEntryName(name: string): boolean {
   return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
 }
 
-export function isStepFolder(folder: string): boolean {
+export function isStepFolder(tree: SourceTree, folder: string): boolean {
+  return isCalledSteps(folder) || isChain(tree, folder);
+}
+
+function isCalledSteps(folder: string): boolean {
   return /^(?:steps?(?:-\w{1,20})?|\w{1,40}-steps)$/.test(nameOf(folder));
 }
+
+const knownChains = new WeakMap<SourceTree, Map<string, boolean>>();
+
+/** Phases and stages are steps where each one leads to the next: elsewhere the document says which are carried out, and when. */
+function isChain(tree: SourceTree, folder: string): boolean {
+  if (!/^(?:phases?|stages?)$/i.test(nameOf(folder))) return false;
+  const known = knownChains.get(tree) ?? new Map<string, boolean>();
+  knownChains.set(tree, known);
+  const answer =
+    known.get(folder) ??
+    eachLeadsOn(
+      tree,
+      tree.filesIn(folder).filter((path) => numeralOf(path) !== undefined && languageOf(path) === ""),
+    );
+  known.set(folder, answer);
+  return answer;
+}
+
+function eachLeadsOn(tree: SourceTree, files: readonly string[]): boolean {
+  const inOrder = files.toSorted((one, other) => (comesBefore(one, other) ? -1 : 1));
+  const leads = (path: string, next: string): boolean =>
+    tree
+      .text(path)
+      .split(/\r\n|\n|\r/)
+      .some((line) => line.includes(next) && LEADS_ON.test(line.slice(0, MAX_LINE)));
+  return (
+    inOrder.length > 1 && inOrder.slice(1).every((next, index) => leads(inOrder[index] ?? "", nameOf(next)))
+  );
+}
+
+const MAX_LINE = 1_000;
+/** A row of a table lists, and leads nowhere. */
+const LEADS_ON =
+  /^(?!\s*\|).*(?:\b(?:proceed|continue|go|move|advance|next|load|read|follow|start|begin|enter|execute|run)s?\b|→|->)/i;
 
 /** A file that is a step by its name, wherever it lies. */
 export function isNumberedStep(path: string): boolean {
@@ -32,7 +70,7 @@ export function isStepFile(tree: SourceTree, path: string): boolean {
   const name = nameOf(path);
   if (/^step[-_]?[a-z]?-?\d/i.test(name)) return true;
   if (name.startsWith("step-") && !IS_DATA.test(folderOf(path))) return true;
-  if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
+  if (isStepFolder(tree, folderOf(path)) || isCalledSteps(folderOf(folderOf(path)))) return true;
   const [, head = ""] =
     /^\ufeff?\s{0,40}---[ \t\r]*\n(.{0,4000}?)\n---/s.exec(tree.text(path).slice(0, 5_000)) ?? [];
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(head);

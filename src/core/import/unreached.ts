@@ -16,7 +16,7 @@ export function reportUnreached(tree: SourceTree, walked: Walked, findings: Impo
   const folders = new Set(steps.map(folderOf));
   const ofSteps = [...folders].flatMap((folder) => {
     const files = tree.filesIn(folder);
-    return isStepFolder(folder) ? files : files.filter(isNumberedStep); // other folders hold other texts as well
+    return isStepFolder(tree, folder) ? files : files.filter(isNumberedStep); // other folders hold other texts as well
   });
   for (const path of ofSteps) {
     if (!path.endsWith(".md") || walked.reached.has(path)) continue;

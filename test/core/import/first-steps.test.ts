@@ -198,3 +198,39 @@ test("steps in a folder of other texts are begun with where the document has the
     "warning tea/references/step-07-lost.md:0 no step leads here: it is in the package, but no node",
   ]);
 });
+
+/* Folders that are called otherwise. */
+
+const BEHIND = (next: string) => `# A phase\n\n## Next Phase\n\nProceed to [the next one](${next}).\n`;
+const PHASES: Texts = {
+  "phases/01-pot.md": BEHIND("02-leaf.md"),
+  "phases/02-leaf.md": BEHIND("./03-cup.md"),
+  "phases/03-cup.md": LAST,
+};
+const LISTED = "| 1 | [phases/01-pot.md](phases/01-pot.md) | The pot |";
+
+test.each([
+  ["phases", PHASES, ["01-pot -next*-> 02-leaf", "02-leaf -next*-> 03-cup"]],
+  [
+    "stages, whose names say what they are",
+    {
+      "stages/stage-9-pot.md": "# Pot\n\nThen read `stages/stage-10-cup.md`.\n",
+      "stages/stage-10-cup.md": LAST,
+    },
+    ["stage-9-pot -next*-> stage-10-cup"],
+  ],
+])("%s that lead to one another are steps", (_name, texts, expected) => {
+  const made = importOf({ "SKILL.md": page({ name: "tea" }, "# Tea", LISTED, ...LONG), ...texts });
+  expect(made.entry.form).toBe("steps");
+  expect(ways(made)).toEqual(expected);
+});
+
+test.each([
+  ["that do not", { ...PHASES, "phases/02-leaf.md": "# Leaf\n\nReport.\n" }],
+  ["that only list one another", { ...PHASES, "phases/01-pot.md": "# Pot\n\n| next | `02-leaf.md` |\n" }],
+  ["of which there is one", { "phases/01-pot.md": BEHIND("02-leaf.md") }],
+])("phases %s are read by the one node that there is", (_name, texts) => {
+  const made = importOf({ "SKILL.md": page({ name: "tea" }, "# Tea", LISTED, ...LONG), ...texts });
+  expect(made.entry.form).toBe("instructions");
+  expect(ways(made)).toEqual([]);
+});
