@@ -1,5 +1,7 @@
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import type { SourceEdge } from "./source-edge.js";
 import {
+  comesBefore,
   isEntryName,
   isNumberedStep,
   isStepFolder,
@@ -34,6 +36,20 @@ export function firstStepsIn(tree: SourceTree, folder: string, from: string): re
 /** Whether a step is the first of its folder, or of a mode there, for a document in its language. */
 export function isFirstStep(tree: SourceTree, path: string, document: string): boolean {
   return firstStepsIn(tree, folderOf(path), document).some((first) => first.path === path);
+}
+
+/** The first step of a folder to whose later steps alone a document leads, each under a condition. */
+export function firstPassedOver(
+  tree: SourceTree,
+  ways: readonly SourceEdge[],
+  document: string,
+): string | undefined {
+  const [folder, ...otherFolders] = new Set(ways.map(({ to }) => folderOf(to)));
+  if (folder === undefined || otherFolders.length > 0 || !isStepFolder(tree, folder)) return undefined;
+  if (ways.some(({ condition, isDefault }) => condition === undefined || isDefault)) return undefined;
+  const [first, ...others] = firstStepsIn(tree, folder, document);
+  if (first === undefined || others.length > 0) return undefined;
+  return ways.every(({ to }) => comesBefore(first.path, to)) ? first.path : undefined;
 }
 
 /** The first steps of the other modes, where these are the first ones of some modes of a folder. */

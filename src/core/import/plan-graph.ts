@@ -4,7 +4,13 @@ import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
-import { type FirstStep, firstStepsBelow, firstStepsIn, modesBeside } from "./first-steps.js";
+import {
+  type FirstStep,
+  firstStepsBelow,
+  firstStepsIn,
+  firstPassedOver,
+  modesBeside,
+} from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
 import {
@@ -29,7 +35,14 @@ import {
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
 import { unsaidBeside, unsaidWays } from "./unsaid-ways.js";
-import { reportMissing, reportName, takeNext, tellOfNumber, tellOfUnsaid } from "./step-reports.js";
+import {
+  reportMissing,
+  reportName,
+  takeNext,
+  tellOfFirst,
+  tellOfNumber,
+  tellOfUnsaid,
+} from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -87,6 +100,7 @@ class GraphWalk {
 
   run(): void {
     this.visit(this.entry.document);
+    this.followFirst();
     for (const path of this.order) {
       this.visit(path);
       if (path === this.order.at(-1)) this.followModes();
@@ -368,6 +382,15 @@ class GraphWalk {
     if (isLast || this.used.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
     if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
+  }
+
+  /** Where every way out of the document is one under a condition, to a later step: else a run begins with the first. */
+  private followFirst(): void {
+    const { document } = this.entry;
+    const first = firstPassedOver(this.tree, this.edgesFrom(document), document);
+    if (first === undefined) return;
+    tellOfFirst(document, first, this.findings);
+    this.connect(document, first, 0, { label: "next", isDefault: true });
   }
 
   /** The modes of the first step's folder that nothing leads to: a document may say how to choose in words of its own. */

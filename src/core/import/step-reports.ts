@@ -16,6 +16,12 @@ export function tellOfNumber(
   findings.add("note", path, line, what);
 }
 
+/** Says of a document that all its ways have conditions, and that it was given one more. */
+export function tellOfFirst(document: string, first: string, findings: ImportFindings): void {
+  const what = `leads to later steps alone, each under a condition: a way to the first of them, ${named(nameOf(first))}, was added`;
+  findings.add("warning", document, 0, what);
+}
+
 /** Says of a name that it is no step's, or that of several. */
 export function reportName(
   path: string,

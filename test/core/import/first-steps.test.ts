@@ -234,3 +234,40 @@ test.each([
   expect(made.entry.form).toBe("instructions");
   expect(ways(made)).toEqual([]);
 });
+
+test("a document that leads to later steps alone, each under a condition, begins with the first", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea" },
+      "# Tea",
+      "```",
+      "Phase 1\n  └─ Read(steps/step-01-pot.md)",
+      "```",
+      "- **If the user selects Pour**: Read(`steps/step-03-cup.md`), execute it here",
+      ...LONG,
+    ),
+    ...THREE,
+  });
+  expect(ways(made)).toEqual([
+    "SKILL -the user selects Pour-> step-03-cup",
+    "SKILL -next*-> step-01-pot",
+    ...IN_ORDER,
+  ]);
+  expect(said(made)).toEqual([
+    'warning SKILL.md:0 leads to later steps alone, each under a condition: a way to the first of them, "step-01-pot.md", was added',
+  ]);
+});
+
+test.each([
+  ["it leads there in any case", ["Read fully and follow `steps/step-02-leaf.md`."]],
+  [
+    "it leads to the first as well",
+    [
+      "Read fully and follow `steps/step-01-pot.md`.",
+      "If the pot is there: read fully and follow `steps/step-02-leaf.md`.",
+    ],
+  ],
+])("nothing is added to the ways of a document where %s", (_why, lines) => {
+  const made = importOf({ "SKILL.md": page({ name: "tea" }, ...lines, ...LONG), ...THREE });
+  expect(said(made).join("\n")).not.toContain("was added");
+});
