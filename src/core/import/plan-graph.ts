@@ -83,6 +83,8 @@ class GraphWalk {
   private readonly texts = new Map<string, SourceText>();
   private readonly edges = new Map<string, SourceEdge>();
   private readonly used = new Set<string>();
+  /** Of these the ones that a step uses, and not the document alone, which may list its steps in a table. */
+  private readonly helpers = new Set<string>();
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
   private readonly names: StepNames;
@@ -106,7 +108,7 @@ class GraphWalk {
       if (path === this.order.at(-1)) this.followModes();
     }
     const { tree, folder, findings, order } = this;
-    const reached = new Set([...order, ...this.used, this.entry.document]);
+    const reached = new Set([...order, ...this.helpers, this.entry.document]);
     reportUnreached(tree, { folder, document: this.entry.document, order, reached }, findings);
   }
 
@@ -232,10 +234,20 @@ class GraphWalk {
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line, token)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
-        else if (path !== this.entry.document && this.isProcedure(target.path)) this.used.add(target.path);
+        else if (path !== this.entry.document && this.isProcedure(target.path)) this.use(target.path, path);
         else this.connect(path, target.path, line.number, directive);
-      } else this.used.add(target.path);
+      } else this.use(target.path, path);
     }
+  }
+
+  private use(path: string, by?: string): void {
+    this.used.add(path);
+    if (by === undefined || !this.isDocument(by)) this.helpers.add(path);
+  }
+
+  /** The entry's, or the `workflow.md` that it leads to. */
+  private isDocument(path: string): boolean {
+    return path === this.entry.document || nameOf(path) === "workflow.md";
   }
 
   /** Of a document that leads to where some of its lists begin: to where the others begin as well. */
@@ -313,7 +325,7 @@ class GraphWalk {
   ): void {
     if (from === to) return;
     if (resumesRun(to) && !isStep) {
-      this.used.add(to);
+      this.use(to);
       this.findings.add(
         "note",
         to,
@@ -323,7 +335,7 @@ class GraphWalk {
       return;
     }
     if (!isBelow(to, this.folder)) {
-      this.used.add(to);
+      this.use(to);
       this.findings.add(
         "note",
         from,
@@ -372,14 +384,14 @@ class GraphWalk {
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
   private followOrder(path: string, source: SourceText): void {
-    if (path === this.entry.document || nameOf(path) === "workflow.md") {
+    if (this.isDocument(path)) {
       if (path !== this.entry.document || this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
     const listed = this.lists.after(path);
     if (listed !== undefined) return this.connect(path, listed, 0, { label: "next", isDefault: true });
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
-    if (isLast || this.used.has(path)) return;
+    if (isLast || this.helpers.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
     if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
   }

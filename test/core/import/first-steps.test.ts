@@ -271,3 +271,57 @@ test.each([
   const made = importOf({ "SKILL.md": page({ name: "tea" }, ...lines, ...LONG), ...THREE });
   expect(said(made).join("\n")).not.toContain("was added");
 });
+
+const STEPS_IN_TABLE = [
+  "Read fully and follow `steps/step-01-pot.md`.",
+  "| 1 | `steps/step-01-pot.md` | The pot |",
+  "| 2 | `steps/step-02-leaf.md` | The leaf |",
+  "| 3 | `steps/step-03-cup.md` | The cup |",
+  ...LONG,
+];
+
+test.each([
+  ["document", { "SKILL.md": page({ name: "tea" }, ...STEPS_IN_TABLE) }, []],
+  [
+    "workflow.md that it leads to",
+    {
+      "SKILL.md": page({ name: "tea" }, "Read fully and follow `./workflow.md`.", ...LONG),
+      "workflow.md": page({}, ...STEPS_IN_TABLE),
+    },
+    ["workflow -next*-> step-01-pot"],
+  ],
+])(
+  "a step that names none after it is followed by the next number, also where the %s has all steps in a table",
+  (_where, documents, before) => {
+    const made = importOf(
+      {
+        ...documents,
+        ...THREE,
+        "steps/step-01-pot.md": "# Pot\n\n**Next:** Read FULLY and apply: `./step-02-brew.md`.\n",
+      },
+      "SKILL.md",
+    );
+    expect(ways(made)).toEqual([...before, ...IN_ORDER]);
+    expect(said(made)).toEqual([
+      'warning steps/step-01-pot.md:0 names no step after it: "step-02-leaf.md" was taken, by its number',
+      'warning steps/step-01-pot.md:3 names "steps/step-02-brew.md", which does not exist; "steps/step-02-leaf.md" is like it',
+    ]);
+  },
+);
+
+test("a step that stands in a table of the document alone is said to be led to by none", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea" },
+      "Read fully and follow `steps/step-01-pot.md`.",
+      "| 0 | `steps/step-00-shop.md` | Where to buy |",
+      ...LONG,
+    ),
+    ...THREE,
+    "steps/step-00-shop.md": LAST,
+  });
+  expect(ways(made)).toEqual(IN_ORDER);
+  expect(said(made)).toEqual([
+    "warning steps/step-00-shop.md:0 no step leads here: it is in the package, but no node",
+  ]);
+});
