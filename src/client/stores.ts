@@ -34,6 +34,8 @@ const MAX_STORES = 500;
 const PAGE = 100;
 /** A poll takes a minute, then the next one begins. */
 const FRESH_MS = 75_000;
+/** Temporal forgets who has not polled for five minutes: where all seem to be gone for longer, this machine's clock is ahead of its own. */
+const FORGOTTEN_MS = 6 * 60_000;
 
 /**
  * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever
@@ -74,8 +76,9 @@ export async function pollingOf(
     at: isoOf(poller.lastAccessTime) ?? "",
     lives: mayLive(poller.identity ?? ""),
   }));
-  const fresh = new Date(Date.now() - FRESH_MS).toISOString();
   const last = times.map(({ at }) => at).reduce((a, b) => (a > b ? a : b), "");
+  const isAhead = Date.now() - Date.parse(last) > FORGOTTEN_MS;
+  const fresh = isAhead ? "" : new Date(Date.now() - FRESH_MS).toISOString();
   return {
     polled: times.some(({ at, lives }) => lives && at >= fresh),
     ...(last === "" ? {} : { lastPolledAt: last }),
