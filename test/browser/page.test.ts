@@ -442,6 +442,31 @@ test("what was typed for a question that somebody else answers first is kept, an
   expect(await kept.count()).toBe(0);
 });
 
+test("what was typed for a question is there again after another view, another page, and while it is sent", async () => {
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}`);
+  const box = page.getByLabel("Your answer");
+  await box.fill("A long and careful answer.");
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await page.goBack();
+  expect(await box.inputValue()).toBe("A long and careful answer.");
+  await page.reload();
+  expect(await box.inputValue()).toBe("A long and careful answer.");
+  await page.goto("about:blank");
+  await page.goBack();
+  expect(await box.inputValue()).toBe("A long and careful answer.");
+
+  // What is on its way is taken, though the page that has sent it is gone before it hears so.
+  await page.route("**/api/run/answer", async (route) => {
+    await route.fetch();
+    await page.reload();
+  });
+  await page.getByRole("button", { name: "Answer" }).click();
+  await phase(page, "completed");
+  expect(await page.getByLabel("What you have typed was not taken").count()).toBe(0);
+});
+
 test("by keyboard alone a question is found and answered", async () => {
   const run = await stand.start();
   const page = await open(`#/runs`);

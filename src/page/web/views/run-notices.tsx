@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
 import { ask } from "../ask.js";
+import { type Drafts, useDrafts } from "../drafts.js";
 import { runHref } from "../routes.js";
 import { DoForm, Field, Untold } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
@@ -24,14 +25,9 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
   const { row, polled, waitsForWorkerSince, failure } = description;
   const isOpen = !isOverPhase(row.phase);
   const standing = watched.standing.value;
-  const [drafts, setDrafts] = useState<readonly Draft[]>([]);
-  const type = (to: string, text: string) =>
-    setDrafts((before) => [
-      ...before.filter((each) => each.to !== to),
-      ...(text === "" ? [] : [{ to, text }]),
-    ]);
+  const drafts = useDrafts(watched.run);
   const open = isOpen ? openQuestion(watched.run, standing) : undefined;
-  const form = { drafts, type, isPaused: row.paused, again: watched.again };
+  const form = { drafts, isPaused: row.paused, again: watched.again };
   return (
     <div aria-live="polite">
       {isOpen && !polled && (
@@ -53,8 +49,10 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
         <Question watched={watched} standing={standing} form={form} />
       )}
       {isOpen && standing?.below !== undefined && <Below form={form} below={standing.below} />}
-      {drafts.map(
-        ({ to, text }) => to !== open && <Untaken key={to} text={text} onDrop={() => type(to, "")} />,
+      {drafts.all.map(
+        ({ to, text, isSent }) =>
+          to !== open &&
+          isSent !== true && <Untaken key={to} text={text} onDrop={() => drafts.type(to, "")} />,
       )}
       {row.phase === "failed" && <Failure watched={watched} failure={standing?.failure ?? failure} />}
     </div>
@@ -112,13 +110,6 @@ function Paused({ watched }: { readonly watched: WatchedRun }) {
   );
 }
 
-/** What somebody types for a question. It is kept here: the form goes when the question is answered elsewhere. */
-interface Draft {
-  /** As `questionKey` has it. */
-  readonly to: string;
-  readonly text: string;
-}
-
 function questionKey(run: string, { id }: { readonly id: string }): string {
   return `${run} ${id}`;
 }
@@ -147,8 +138,7 @@ function Untaken({ text, onDrop }: { readonly text: string; readonly onDrop: () 
 }
 
 interface FormState {
-  readonly drafts: readonly Draft[];
-  readonly type: (to: string, text: string) => void;
+  readonly drafts: Drafts;
   readonly isPaused: boolean;
   readonly again: () => void;
 }
@@ -250,18 +240,17 @@ interface AnswerFormProps {
 }
 
 /** What is typed survives until it is taken: a refusal keeps it, and so does an answer of somebody else's. */
-function AnswerForm({ run, question, form: { drafts, type, isPaused, again } }: AnswerFormProps) {
+function AnswerForm({ run, question, form: { drafts, isPaused, again } }: AnswerFormProps) {
   const [isSent, setSent] = useState(false);
   const doing = useDoing();
   const { nodeId, id } = question;
   const to = questionKey(run, question);
-  const text = drafts.find((each) => each.to === to)?.text ?? "";
+  const text = drafts.all.find((each) => each.to === to)?.text ?? "";
   const goesOn = isPaused ? "The run is paused, and takes it up when it is let go on." : "The run goes on.";
   if (isSent) return <p role="status">Your answer is taken. {goesOn}</p>;
   const send = async () => {
-    await ask("answer", { run, nodeId, question: id, text });
+    await drafts.whileSent(to, () => ask("answer", { run, nodeId, question: id, text }));
     setSent(true);
-    type(to, "");
     again();
   };
   return (
@@ -271,7 +260,7 @@ function AnswerForm({ run, question, form: { drafts, type, isPaused, again } }: 
           <textarea
             {...attributes}
             value={text}
-            onInput={(event) => type(to, event.currentTarget.value)}
+            onInput={(event) => drafts.type(to, event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
                 event.currentTarget.form?.requestSubmit();

@@ -1,0 +1,72 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** What somebody types for a question. */
+export interface Draft {
+  /** Which question: its run and its id. */
+  readonly to: string;
+  readonly text: string;
+  /** It is on its way: whether it is taken, its answer says, or the run. */
+  readonly isSent?: boolean;
+}
+
+export interface Drafts {
+  readonly all: readonly Draft[];
+  /** An empty text takes the draft away. */
+  readonly type: (to: string, text: string) => void;
+  /** Marks what is sent meanwhile. Throws what `act` throws. */
+  readonly whileSent: (to: string, act: () => Promise<unknown>) => Promise<void>;
+}
+
+/**
+ * What is typed on the page of a run. The tab keeps it: the form goes when its question is answered elsewhere, and all of it when
+ * somebody goes to another view or loads the page anew.
+ */
+export function useDrafts(run: string): Drafts {
+  const [all, setAll] = useState(() => keptOf(run));
+  useEffect(() => keep(run, all), [all]);
+  const put = (to: string, change: (text: string) => Omit<Draft, "to">) =>
+    setAll((before) => {
+      const draft = { to, ...change(before.find((each) => each.to === to)?.text ?? "") };
+      return [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])];
+    });
+  const type = (to: string, text: string) => put(to, () => ({ text }));
+  const whileSent = async (to: string, act: () => Promise<unknown>): Promise<void> => {
+    put(to, (text) => ({ text, isSent: true }));
+    try {
+      await act();
+      type(to, "");
+    } catch (error) {
+      put(to, (text) => ({ text }));
+      throw error;
+    }
+  };
+  return { all, type, whileSent };
+}
+
+function placeOf(run: string): string {
+  return `drafts of ${run}`;
+}
+
+function keptOf(run: string): readonly Draft[] {
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(placeOf(run)) ?? "[]");
+    return Array.isArray(kept) ? kept.filter(isDraft) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isDraft(kept: unknown): kept is Draft {
+  if (typeof kept !== "object" || kept === null) return false;
+  return "to" in kept && typeof kept.to === "string" && "text" in kept && typeof kept.text === "string";
+}
+
+/** Where the browser keeps nothing, or no more, what is typed is in the page alone. */
+function keep(run: string, drafts: readonly Draft[]): void {
+  try {
+    if (drafts.length === 0) sessionStorage.removeItem(placeOf(run));
+    else sessionStorage.setItem(placeOf(run), JSON.stringify(drafts));
+  } catch {
+    return;
+  }
+}
