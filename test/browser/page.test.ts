@@ -387,6 +387,11 @@ test("a page that was open before a worker made its run's files shows them as th
   const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });
   const page = await open(`#/runs/${run.runId}`);
   await page.getByText("The run has not been opened").first().waitFor();
+  // A time that goes on is not called out to who listens, each few seconds.
+  const since = page.getByText("It waits since").last();
+  expect(await since.evaluate((words) => words.closest("[aria-live]")?.getAttribute("aria-live"))).toBe(
+    "off",
+  );
   await stand.startWorker();
   await phase(page, "completed");
   await page.getByText("{bundle-root}/config.yaml").waitFor();

@@ -35,7 +35,9 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
           <p>
             <strong>No worker is there.</strong> The run keeps its place and goes on when one comes:{" "}
             <code>interlock dev</code> or <code>interlock worker</code>.
-            {waitsForWorkerSince !== undefined && ` It waits since ${ago(waitsForWorkerSince, now)}.`}
+            {waitsForWorkerSince !== undefined && (
+              <Ticking> It waits since {ago(waitsForWorkerSince, now)}.</Ticking>
+            )}
           </p>
         </div>
       )}
@@ -78,14 +80,19 @@ function Trouble({ description, now }: { readonly description: RunDescription; r
         <p key={activity}>
           <strong>{visibleLine(activity)}</strong>, attempt {attempt}
           {maximumAttempts !== undefined && ` of ${maximumAttempts}`}
-          {nextTryAt !== undefined &&
-            Date.parse(nextTryAt) > now &&
-            `, next try in ${waitOf(Math.ceil((Date.parse(nextTryAt) - now) / 1000))}`}
+          {nextTryAt !== undefined && Date.parse(nextTryAt) > now && (
+            <Ticking>, next try in {waitOf(Math.ceil((Date.parse(nextTryAt) - now) / 1000))}</Ticking>
+          )}
           . The one before failed: {visibleLine(`${lastFailure?.type ?? ""}: ${lastFailure?.message ?? ""}`)}
         </p>
       ))}
     </div>
   );
+}
+
+/** What changes with the clock alone: a screen reader says it where it is read, and does not call it out each time. */
+function Ticking({ children }: { readonly children: ComponentChildren }) {
+  return <span aria-live="off">{children}</span>;
 }
 
 /** It counts down in seconds, but for a wait of a day. */
