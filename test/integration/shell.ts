@@ -83,7 +83,7 @@ export async function strangerShell(
   const shell = new Shell(dir, {
     HOME: home,
     INTERLOCK_STORE: "",
-    INTERLOCK_CACHE: "",
+    INTERLOCK_CACHE: join(dir, "cache"), // a newer Node keeps there what it has compiled, and root may write to any home
     TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
     TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
     ...(taskQueue === undefined ? {} : { INTERLOCK_TASK_QUEUE: taskQueue }),
