@@ -1,15 +1,16 @@
 import type { RunEvent } from "../core/run/run-event.js";
 import { about, tokensInWords } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
+import { timeOfDay } from "./time-of-day.js";
 
 /**
  * An event as one line for people: each turn, each change of phase, the user's words, and tool calls that have failed. Undefined for
- * what a turn's line has told already. Pure: whoever prints it makes it printable.
+ * what a turn's line has told already. Whoever prints it makes it printable.
  */
 export function eventLine(event: RunEvent): string | undefined {
   const words = eventWords(event);
   if (words === undefined) return undefined;
-  return `${event.ts.slice(11, 19)}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
+  return `${timeOfDay(new Date(event.ts))}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
 }
 
 const NODE_CHARS = 20;

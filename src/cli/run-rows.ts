@@ -7,6 +7,7 @@ import type { RunPlace } from "../store/runs/status-file.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
 import { workflowIdOfRun } from "../store/runs/run-metadata.js";
 import type { Column } from "./table.js";
+import { timeOfDay, twoDigits } from "./time-of-day.js";
 
 /** A run of the listing: what Temporal says of it, what the store at hand says, or both. */
 export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<RunMetadata, keyof ListedRun>> {
@@ -156,8 +157,7 @@ const DAY_MS = 86_400_000;
 export function timeOf(iso: string, now: Date): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
-  if (now.getTime() - at.getTime() < DAY_MS / 2) return `${time}:${two(at.getSeconds())}`;
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+  const time = timeOfDay(at);
+  if (now.getTime() - at.getTime() < DAY_MS / 2) return time;
+  return `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())} ${time.slice(0, 5)}`;
 }

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { turnAfter } from "../../src/cli/event-lines.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { eventLine, turnAfter } from "../../src/cli/event-lines.js";
+import { timeOf } from "../../src/cli/run-rows.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 
 const common = { schemaVersion: "1.0", seq: 1, runId: "r", ts: "2026-01-02T03:04:05.000Z" } as const;
@@ -41,4 +42,12 @@ test("whoever watches a run is told no node's name for a turn that may be anothe
   ]) {
     expect(turnAfter(called(output), draft)).toBe(draft);
   }
+});
+
+test("an event's time of day is that of the place, as the listing of runs has it", () => {
+  vi.stubEnv("TZ", "Asia/Kolkata");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const begun: RunEvent = { ...common, ...by, kind: "run.phase", phase: "running", change: 1 };
+  expect(eventLine(begun)).toMatch(/^08:34:05  draft +running$/);
+  expect(timeOf(common.ts, new Date(common.ts))).toBe("08:34:05");
 });
