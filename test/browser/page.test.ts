@@ -517,6 +517,7 @@ async function tabTo(page: Page, target: ReturnType<Page["locator"]>): Promise<v
 }
 
 test("the filters of the list are those of the command, and stand in the address", async () => {
+  await stand.start();
   const page = await open("#/runs?phase=completed");
   const phases = page.getByRole("region", { name: "Runs, newest first" }).locator(".phase");
   await phases.first().waitFor();
@@ -528,6 +529,22 @@ test("the filters of the list are those of the command, and stand in the address
   await page.getByLabel("Package begins with").press("Enter");
   await page.getByText("No run fits.").waitFor();
   expect(page.url()).toContain("package=no-such-package");
+  // Who filters by keyboard goes on from the field, and not from the top of the page.
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("attic");
+  await page.keyboard.press("Enter");
+  await eventually(() => page.url().includes("project=attic"));
+  const project = page.getByLabel("Project");
+  expect(await project.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+  await page.getByLabel("Package begins with").fill("");
+  await page.keyboard.press("Tab");
+  await eventually(() => page.url().endsWith("#/runs?project=attic"));
+  await page.keyboard.press("End");
+  await page.keyboard.type("s");
+  expect(await project.inputValue()).toBe("attics");
+  await page.goBack();
+  await eventually(() => page.url().includes("no-such-package"));
+  await eventually(async () => (await page.getByLabel("Package begins with").inputValue()) !== "");
 });
 
 describe("where there is very much", () => {

@@ -47,7 +47,7 @@ export function RunsView({ filter }: { readonly filter: RunsFilter }) {
         <h1>Runs</h1>
       </div>
       {questions.value !== undefined && <Waiting {...questions.value} filter={filter} now={now} />}
-      <Filters key={JSON.stringify([filter.package, filter.project])} filter={filter} />
+      <Filters filter={filter} />
       <Listing filter={filter} now={now} isTopKnown={isTopKnown} />
     </>
   );
@@ -101,6 +101,9 @@ function QuestionCard({ question, now }: { readonly question: WaitingQuestion; r
 
 function Filters({ filter }: { readonly filter: RunsFilter }) {
   const [typed, setTyped] = useState({ package: filter.package, project: filter.project });
+  // Another address fills the fields anew. They stay where they are: somebody may stand in one, or type in the next one already.
+  useEffect(() => setTyped((before) => ({ ...before, package: filter.package })), [filter.package]);
+  useEffect(() => setTyped((before) => ({ ...before, project: filter.project })), [filter.project]);
   const go = (change: Partial<RunsFilter>) => {
     location.hash = runsHref({ ...filter, ...typed, ...change });
   };
