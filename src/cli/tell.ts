@@ -1,5 +1,7 @@
 import { type Once, onceFor } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
+import { isOpenStatus, isOver } from "../client/execution-status.js";
+import { heldByTemporal } from "../client/interlock-error.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
 import { shellName } from "../core/text.js";
@@ -92,13 +94,20 @@ export function tellPrepared<T>(
 
 /** Makes sure that somebody hears of it, once it is clear that the run is open. True where it is a worker of our own. */
 async function bringWorker({ session, run, store }: RunSession, once: Once): Promise<boolean> {
-  await once(() => run.requireOpen());
+  await once(() => requireHearing(run));
   const { polled, taskQueue, note } = await once(() => queueStandingOf(session, run, store));
   if (polled) return false;
   const isOwn = session.embedded && taskQueue === store?.taskQueue;
   if (isOwn) await session.startWorker();
   else printNote(note);
   return isOwn;
+}
+
+/** Throws where the run is over, and where Temporal holds it: nobody would hear. */
+async function requireHearing(run: RunHandle): Promise<void> {
+  const status = await run.executionStatus();
+  if (status === "PAUSED") throw heldByTemporal(run.runId);
+  if (!isOpenStatus(status)) throw isOver(status);
 }
 
 function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import {
   QueryNotRegisteredError,
+  QueryRejectedError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
@@ -92,12 +93,28 @@ export function toInterlockError(error: unknown, runId: string): unknown {
     const message = cause instanceof Error ? cause.message : error.message;
     return new InterlockError({ code, message }, error);
   }
+  if (isHeld(error)) return heldByTemporal(runId, error);
   const untold = error instanceof QueryNotRegisteredError ? untoldWords(error, runId) : undefined;
   if (untold !== undefined)
     return new InterlockError({ code: "E_PRECONDITION_FAILED", message: untold }, error);
   const sealed = sealErrorIn(error);
   if (sealed === undefined) return error;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message: sealed.message }, error);
+}
+
+/** Of a workflow that is paused, Temporal asks nothing and tells it nothing. */
+function isHeld(error: unknown): boolean {
+  if (error instanceof QueryRejectedError) return true; // by no condition of ours
+  const said = [error, error instanceof Error ? error.cause : undefined].find((each) =>
+    isGrpcServiceError(each),
+  );
+  return isGrpcServiceError(said) && said.details.startsWith("Workflow is paused");
+}
+
+/** Why a run neither says where it stands nor hears anything, though its workers are there. */
+export function heldByTemporal(runId: string, cause?: unknown): InterlockError {
+  const message = `Run ${runId} is paused in Temporal itself, and neither answers nor hears anything. Let it go on there, with temporal workflow unpause or in its Web UI. Nothing is lost.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
 /** What Temporal's SDK says where a run was asked of a worker whose code does not decide as its history says. */
@@ -114,9 +131,10 @@ function untoldWords({ message }: QueryNotRegisteredError, runId: string): strin
   return `The worker that was asked cannot tell where run ${runId} stands: a worker of another version of Interlock has decided what it does not know, most likely a newer one. Update all workers of the queue, then ask again. Nothing is lost.`;
 }
 
-/** A run was asked of a worker that does not follow its history, or cannot open it. */
+/** A run cannot say where it stands: Temporal holds it, or the worker that was asked does not follow its history or cannot open it. */
 export function isUnfollowed(error: unknown): error is InterlockError {
-  return error instanceof InterlockError && error.cause instanceof QueryNotRegisteredError;
+  if (!(error instanceof InterlockError)) return false;
+  return error.cause instanceof QueryNotRegisteredError || error.cause instanceof QueryRejectedError;
 }
 
 /** Temporal knows nothing of what was asked for, or it has ended. */
