@@ -9,7 +9,7 @@ import {
 import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
-import { NOT_FOUND } from "./grpc-status.js";
+import { NOT_FOUND, statusIn } from "./grpc-status.js";
 import { isNoNamespace } from "./temporal-words.js";
 import { wordsOf } from "../core/system-code.js";
 
@@ -105,10 +105,7 @@ export function toInterlockError(error: unknown, runId: string): unknown {
 /** Of a workflow that is paused, Temporal asks nothing and tells it nothing. */
 function isHeld(error: unknown): boolean {
   if (error instanceof QueryRejectedError) return true; // by no condition of ours
-  const said = [error, error instanceof Error ? error.cause : undefined].find((each) =>
-    isGrpcServiceError(each),
-  );
-  return isGrpcServiceError(said) && said.details.startsWith("Workflow is paused");
+  return statusIn(error)?.details.startsWith("Workflow is paused") === true;
 }
 
 /** Why a run neither says where it stands nor hears anything, though its workers are there. */
