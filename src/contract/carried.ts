@@ -81,6 +81,7 @@ export const carriedSchema = z.looseObject({
     )
     .optional(),
   raises: z.array(z.string()).optional(),
+  awaits: z.string().optional(),
   story: z
     .looseObject({
       state: GraphStateSchema,

@@ -32,6 +32,7 @@ import { seals } from "./payload-converter.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
 import { barsOver } from "./node-bars.js";
+import { cancelAwaited } from "./run-below.js";
 import { visitNode } from "./visit-node.js";
 import { writeUserInput } from "./waiting.js";
 
@@ -55,6 +56,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     await refuseLateUpdates(record);
   } catch (error) {
     if (isContinueAsNew(error)) throw error;
+    await cancelAwaited(record, error);
     throw await closeFailed(record, error);
   }
   return toResult(record);

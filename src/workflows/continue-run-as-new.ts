@@ -1,4 +1,6 @@
 import {
+  CancellationScope,
+  CancelledFailure,
   allHandlersFinished,
   condition,
   makeContinueAsNewFunc,
@@ -22,6 +24,9 @@ export async function continueRunAsNew(record: RunRecord): Promise<void> {
     await condition(allHandlersFinished);
     await recordChanges(record);
   } while (!allHandlersFinished() || !record.isRecorded); // an update of a signed run is being looked at
+  // What was recorded last was not cut short by a cancellation, and the next execution would hear nothing of it.
+  if (CancellationScope.current().consideredCancelled && patched("no-cancellation-left-behind"))
+    throw new CancelledFailure("Workflow canceled");
   const { input: words, resume: _, ...rest } = record.input;
   const isSaid = words === undefined || record.ownTurns > 0;
   const next = makeContinueAsNewFunc({});

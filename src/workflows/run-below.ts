@@ -39,24 +39,6 @@ export interface Below extends RunResult {
  * workflow: cancelled with this one, and asked to end when this one is terminated. Throws the run's failure where it has not completed.
  */
 export async function runBelow(record: RunRecord, nodeId: string): Promise<Below> {
-  const other: Other = { workflowId: undefined };
-  try {
-    return await startedOrAwaited(record, nodeId, other);
-  } catch (error) {
-    // What a worker that has died was doing comes back as a timeout.
-    const isCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
-    if (other.workflowId !== undefined && isCancelled && patched("no-run-below-left-behind"))
-      await cancelOther(other.workflowId);
-    throw error;
-  }
-}
-
-/** The run below that goes on by itself, while it is waited for: it is no child of this one. */
-interface Other {
-  workflowId: string | undefined;
-}
-
-async function startedOrAwaited(record: RunRecord, nodeId: string, other: Other): Promise<Below> {
   for (let times = 1; ; times += 1) {
     const begun = await prepare(record, nodeId);
     const { runId, workflowRef = "" } = begun.input;
@@ -64,7 +46,7 @@ async function startedOrAwaited(record: RunRecord, nodeId: string, other: Other)
     if (record.carried.paused && patched("no-run-below-while-paused")) await waitUntilFree(record);
     record.below = { runId, workflowRef };
     const handle = await start(begun);
-    other.workflowId = handle === undefined ? begun.workflowId : undefined;
+    record.noteAwaited(handle === undefined ? begun.workflowId : undefined);
     if (handle === undefined) {
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));
@@ -115,9 +97,16 @@ async function start({
   }
 }
 
-/** One that is over meanwhile needs no cancellation. */
-async function cancelOther(workflowId: string): Promise<void> {
-  await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(workflowId).cancel()).catch(
+/**
+ * A run that is cancelled takes the one along that goes on by itself and that it waits for, also where it has continued as new meanwhile and
+ * has not looked at it since. One that is over needs no cancellation.
+ */
+export async function cancelAwaited(record: RunRecord, error: unknown): Promise<void> {
+  const { awaits } = record.carried;
+  // What a worker that has died was doing comes back as a timeout.
+  const isCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+  if (awaits === undefined || !isCancelled || !patched("no-run-below-left-behind")) return;
+  await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(awaits).cancel()).catch(
     () => undefined,
   );
 }

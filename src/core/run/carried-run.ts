@@ -51,6 +51,8 @@ export interface CarriedRun {
   readonly taken?: readonly TakenUpdate[];
   /** The ids of the newest raises that the budget holds. */
   readonly raises?: readonly string[];
+  /** The workflow of the run below that goes on by itself, while it is waited for: it is no child of this one. */
+  readonly awaits?: string;
   /** Of a run that carries a story. */
   readonly story?: GraphStateProgress;
 }

@@ -283,6 +283,12 @@ export class RunRecord {
     this.carried = carried;
   }
 
+  /** The run below that goes on by itself is waited for, or none any more. */
+  noteAwaited(workflowId: string | undefined): void {
+    const { awaits: _, ...carried } = this.carried;
+    this.carried = { ...carried, ...defined({ awaits: workflowId }) };
+  }
+
   update(change: Partial<CarriedRun>): void {
     this.carried = { ...this.carried, ...change };
   }

@@ -148,6 +148,14 @@ test.each([
   expect(openedRecord({ terms: { input: "hello" }, opened, carried }).firstWords).toBe(said);
 });
 
+test("a run carries which one below it waits for that goes on by itself, until it waits for none", () => {
+  const record = openedRecord();
+  record.noteAwaited("run-below");
+  expect(record.carried.awaits).toBe("run-below");
+  record.noteAwaited(undefined);
+  expect(record.carried).not.toHaveProperty("awaits");
+});
+
 test("a run without first words says none", () => {
   expect(openedRecord().firstWords).toBeUndefined();
 });
