@@ -29,7 +29,7 @@ export function projectFiles(storeDir: string, part: string): PartSource {
   const isNotIts = (path: string): boolean => path === "runs" || path === "trash";
   return {
     dir,
-    isLog: () => false,
+    isLog: (path) => path === "runs.jsonl",
     list: () => ({ files: walk(dir, (path) => isNotIts(path) || isTransient(path)).files, folders: [] }),
   };
 }

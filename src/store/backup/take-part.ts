@@ -45,6 +45,7 @@ export async function takePart(
   const base = new Map(known.map((file) => [file.path, file]));
   const taken = new Map(base);
   const fresh = new Set<string>();
+  const looked = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const look = lookAt(source);
     if (look === undefined) continue;
@@ -61,7 +62,8 @@ export async function takePart(
     }
     for (const path of gone) taken.delete(path);
     for (const [path] of changed) {
-      const file = takeFile(source, path, base.get(path), pieces);
+      const file = takeFile(source, path, { former: base.get(path), isLookedAt: looked.has(path) }, pieces);
+      looked.add(path);
       if (file === undefined) taken.delete(path);
       else taken.set(path, file);
       if (source.isLog(path) || !isFresh(file)) fresh.delete(path);
@@ -71,11 +73,17 @@ export async function takePart(
   throw new NeverQuiet("Its files change all the time.");
 }
 
+/** What the backup has of a file, and whether that was compared with the store's once: while it goes on to be written, its end tells. */
+interface Known {
+  readonly former: BackupFile | undefined;
+  readonly isLookedAt: boolean;
+}
+
 /** Undefined for one that is gone. */
 function takeFile(
   source: PartSource,
   path: string,
-  former: BackupFile | undefined,
+  { former, isLookedAt }: Known,
   pieces: Pieces,
 ): BackupFile | undefined {
   const place = join(source.dir, ...path.split("/"));
@@ -93,7 +101,7 @@ function takeFile(
     const knownBytes = known.reduce((sum, { bytes }) => sum + bytes, 0);
     const goesOn =
       size > SMALL_LOG_BYTES && knownBytes <= size && known.length > 0 && known.length < MAX_PIECES;
-    if (goesOn && endsAsKnown(fd, knownBytes, known.at(-1))) {
+    if (goesOn && isAsKnown(fd, known, isLookedAt ? known.length - 1 : 0)) {
       const rest = knownBytes === size ? [] : [pieces.keep(fd, { from: knownBytes, to: size })];
       return { path, pieces: [...known, ...rest], stamp: stampOf(entry) };
     }
@@ -103,10 +111,15 @@ function takeFile(
   }
 }
 
-/** Whether a log still has the last piece that was taken of it: another log in its place has not. */
-function endsAsKnown(fd: number, knownBytes: number, last: Piece | undefined): boolean {
-  if (last === undefined) return false;
-  return hashOf(fd, { from: knownBytes - last.bytes, to: knownBytes }) === last.sha256;
+/** Whether a log still has the pieces that were taken of it, from one of them on: another log in its place has not, nor one that was edited. */
+function isAsKnown(fd: number, known: readonly Piece[], first: number): boolean {
+  let from = 0;
+  return known.every(({ sha256, bytes }, at) => {
+    const to = from + bytes;
+    const isSame = at < first || hashOf(fd, { from, to }) === sha256;
+    from = to;
+    return isSame;
+  });
 }
 
 /** Without the stamps that a change in the same tick of the clock would not show in. */

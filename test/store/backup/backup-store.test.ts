@@ -9,6 +9,7 @@ import {
   stat,
   symlink,
   truncate,
+  utimes,
   writeFile,
 } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -114,6 +115,34 @@ describe("a backup of a store", () => {
     await writeFile(`${path}.other`, `${"b".repeat(200_000)}\n`);
     await rename(`${path}.other`, path);
     await takeBackup();
+    const to = join(world.dir, "there");
+    await restoreStore(backup, to);
+    expect(await essence(to)).toEqual(await essence(world.store.dir));
+  });
+
+  test("takes a log anew whose beginning was edited, though its end and its length are as they were", async () => {
+    const path = join(runDir, "calls.jsonl");
+    await writeFile(path, `${"secret".repeat(20_000)}\n`);
+    await takeBackup();
+    await appendFile(path, `${"end".repeat(100)}\n`);
+    await takeBackup();
+    const { mtime } = await stat(path);
+    await writeFile(path, (await readFile(path, "utf8")).replaceAll("secret", "------"));
+    await utimes(path, mtime, mtime);
+    await takeBackup();
+    const to = join(world.dir, "there");
+    await restoreStore(backup, to);
+    expect(await essence(to)).toEqual(await essence(world.store.dir));
+    for (const piece of await piecesIn()) expect(await readFile(piece, "utf8")).not.toContain("secret");
+  });
+
+  test("copies of a long index of runs what is new", async () => {
+    const index = join(runDir, "../../runs.jsonl");
+    const line = `${JSON.stringify({ runId: "0b5a6c61-7ad4-4b3c-9b0e-6f2d2a1c1f11", removed: true })}\n`;
+    await appendFile(index, line.repeat(2_000));
+    await takeBackup();
+    await appendFile(index, line);
+    expect((await takeBackup()).copied).toEqual({ pieces: 1, bytes: line.length });
     const to = join(world.dir, "there");
     await restoreStore(backup, to);
     expect(await essence(to)).toEqual(await essence(world.store.dir));
