@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
@@ -113,6 +113,28 @@ describe("runs that are pruned beside one that goes on", () => {
       message: expect.stringContaining("was pruned on") as string,
     });
     expect((await bench.store.runs.listAllRuns()).map(({ runId }) => runId)).not.toContain(fork.runId);
+  });
+
+  test("keep no other where their own files are none: a file lies where the folder of one belongs, a link in another one", async () => {
+    const { bench, shell, over, fork } = await furnished();
+    const third = await bench.start(twoNodePackage(), { input: "Paint it." });
+    await third.result();
+    const { dir } = await bench.filesOf(over);
+    await rm((await bench.filesOf(fork)).dir, { recursive: true });
+    await writeFile((await bench.filesOf(fork)).dir, "no folder");
+    await symlink(dir, join(dir, "execution.lock"));
+    const done = await shell.run(["runs", "prune", "--keep", "0", "--with-history", "--json"]);
+    expect(done.code).toBe(1);
+    expect(jsonOf(done)).toMatchObject({
+      pruned: [third.runId],
+      kept: [{ runId: over.runId, reason: "fork" }],
+      notRemoved: [{ runId: fork.runId, why: expect.stringContaining("ENOTDIR") as string }],
+    });
+    await rm(join(dirname(dir), fork.runId));
+    const again = await shell.run(["runs", "prune", "--keep", "0", "--with-history"]);
+    expect(again.stderr).toContain(`Run ${over.runId} is not removed as a whole`);
+    expect(again.stderr).toContain("execution.lock is a link");
+    expect(again.stdout).toContain("Removed 1 run.");
   });
 
   test("is one that was terminated in Temporal, whatever its files say", async () => {

@@ -7,6 +7,8 @@ import {
   prunableRuns,
   withoutNeeded,
 } from "../../core/run/choose-pruned.js";
+import { wordsOf } from "../../core/system-code.js";
+import { NotOurFile } from "../../store/disk/own-file.js";
 import { DamagedIndex } from "../../store/runs/run-index.js";
 import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
@@ -93,7 +95,7 @@ async function prune(place: Place, all: readonly RunMetadata[], outcome: Outcome
   const { store, options } = place;
   const isDry = options.dryRun === true;
   const meant = await meantRuns(place, all, kept);
-  const executions = await freeToGo(place, meant, kept);
+  const executions = await freeToGo(place, meant, outcome);
   const free = meant.filter(({ runId }) => executions.has(runId));
   const going = free.length === 0 ? [] : withoutNeeded([...all, ...(await unopenedForks(place, all))], free);
   const ids = new Set(going.map(({ runId }) => runId));
@@ -105,8 +107,7 @@ async function prune(place: Place, all: readonly RunMetadata[], outcome: Outcome
       if (isPruned) pruned.push(run.runId);
       else kept.set(run.runId, "gone on");
     } catch (error) {
-      if (!(error instanceof Error && "syscall" in error)) throw error;
-      left.set(run.runId, error.message); // the others go
+      left.set(run.runId, whyStuck(error));
     }
   }
   if (isDry) return;
@@ -216,21 +217,32 @@ function ruleOf({ olderThan, keep }: PruneOptions, now: Date): PruneRule {
 }
 
 /**
- * The runs that Temporal and webhooks let go, each with its newest execution at that time; why the others stay is noted in `kept`.
+ * The runs that Temporal and webhooks let go, each with its newest execution at that time; why the others stay is noted in `kept`, and in
+ * `left` where their files cannot be looked at.
  */
 async function freeToGo(
   place: Place,
   runs: readonly RunMetadata[],
-  kept: Map<string, Reason>,
+  { kept, left }: Outcome,
 ): Promise<ReadonlyMap<string, number>> {
   const free = new Map<string, number>();
   await forEachAtOnce(runs, async (run) => {
-    const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
-    const reason = await reasonToStay(place, run);
-    if (reason === undefined) free.set(run.runId, execution);
-    else kept.set(run.runId, reason);
+    try {
+      const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
+      const reason = await reasonToStay(place, run);
+      if (reason === undefined) free.set(run.runId, execution);
+      else kept.set(run.runId, reason);
+    } catch (error) {
+      left.set(run.runId, whyStuck(error));
+    }
   });
   return free;
+}
+
+/** Of what the system refuses of the files of one run, or what stands in their place: the others go. Any other error is thrown on. */
+function whyStuck(error: unknown): string {
+  if (error instanceof NotOurFile || (error instanceof Error && "syscall" in error)) return wordsOf(error);
+  throw error;
 }
 
 async function forEachAtOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
@@ -315,7 +327,7 @@ function report(
 
 function noteStuck(runs: readonly { readonly runId: string; readonly why: string }[]): void {
   for (const { runId, why } of runs) {
-    printNote(`Run ${runId} is not removed as a whole: ${why}. The next call goes on with it.`);
+    printNote(`Run ${runId} is not removed as a whole: ${asSentence(why)} The next call goes on with it.`);
   }
 }
 
@@ -362,6 +374,10 @@ async function unlessDamaged(action: () => Promise<ExitCode>): Promise<ExitCode>
       cause: error,
     });
   }
+}
+
+function asSentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
 }
 
 function counted(count: number, noun: string): string {
