@@ -154,7 +154,7 @@ export class OneBackup {
     for (const run of below(part, this.taken.keys())) if (!listed.has(run)) this.forget(run);
     let isWhole = true;
     await atOnce([...listed], async (run) => {
-      const isGone = async (): Promise<boolean> => !(await index.ids()).listed.has(basename(run));
+      const isGone = async (): Promise<boolean> => (await index.find(basename(run))) === undefined;
       if (!(await this.take(run, runFiles(this.storeDir, run), isGone))) isWhole = false;
     });
     return isWhole;
@@ -229,8 +229,8 @@ export class OneBackup {
 
   /** Keeps the former backup of a part that cannot be taken, and of what lies in it, and says why. */
   private leave(part: string, why: string): void {
-    const known = [part, ...below(part, this.taken.keys()), ...below(part, this.former.keys())];
-    for (const each of new Set(known)) {
+    const inIt = isRun(part) ? [] : [...below(part, this.taken.keys()), ...below(part, this.former.keys())];
+    for (const each of new Set([part, ...inIt])) {
       this.forget(each);
       this.keepFormer(each);
     }
@@ -277,6 +277,11 @@ export class OneBackup {
 
 function below(part: string, parts: Iterable<string>): readonly string[] {
   return [...parts].filter((known) => known.startsWith(`${part}/`));
+}
+
+/** In one lies no other part: those of all runs are not gone through for each of them. */
+function isRun(part: string): boolean {
+  return part.includes("/runs/");
 }
 
 /** The pieces of a part that are there. */
