@@ -1,4 +1,11 @@
-import { condition, currentUpdateInfo, defineQuery, defineUpdate, setHandler } from "@temporalio/workflow";
+import {
+  condition,
+  currentUpdateInfo,
+  defineQuery,
+  defineUpdate,
+  patched,
+  setHandler,
+} from "@temporalio/workflow";
 import {
   ANSWER_UPDATE,
   BUDGET_UPDATE,
@@ -145,9 +152,12 @@ function checkRaise(record: RunRecord, args: readonly unknown[]): void {
   refuseIf(raiseRefusal(record, updateId(), told));
 }
 
-/** A run that goes on learns its budget when it is open: until then a raise waits. */
+/** A run that goes on learns its budget when it is open: until then a raise waits. Where it ends before, the raise is refused. */
 async function acceptRaise(record: RunRecord, argument: BudgetRaise): Promise<Budget> {
   if (record.input.resume === true && record.open === undefined) {
+    await condition(() => record.open !== undefined || record.failure !== undefined);
+    if (record.open === undefined && patched("no-raise-waits-for-a-run-that-is-over"))
+      refuseIf(overRefusal(record));
     await condition(() => record.open !== undefined);
   }
   return takeUpdate(record, {

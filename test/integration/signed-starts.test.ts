@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
@@ -10,6 +10,7 @@ import type { RunState } from "../../src/core/run/run-state.js";
 import { type Sign, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { questionIn } from "../../src/core/run/question.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { withFileLock } from "../../src/store/disk/fenced-lock.js";
 import { startWorker } from "../../src/worker.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
@@ -614,4 +615,30 @@ test("a store that takes all starts has no secret, and its histories hold no eve
   const { events } = await handle.history();
   expect(text).not.toContain("update.verify");
   expect(JSON.stringify(events)).not.toContain("signature");
+});
+
+test("a run that goes on and cannot be opened ends, and whoever has raised its budget meanwhile hears so", async () => {
+  const { bench, client, request } = await openSigned();
+  const run = await client.start({ ...request, budget: { run: { turns: 10 } } });
+  await until(run, "waiting-user");
+  await run.cancel();
+  await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+  const { dir, stateDir } = await bench.filesOf(run);
+  let letGo: () => void = () => undefined;
+  const held = withFileLock(join(dir, "execution.lock"), () => new Promise<void>((done) => (letGo = done)));
+  const again = await client.retry(run.runId);
+  const raised = expect(again.raiseBudget({ add: { turns: 1 } })).rejects.toMatchObject({
+    code: "E_PRECONDITION_FAILED",
+  });
+  const handle = bench.client.temporal.workflow.getHandle(`run-${run.runId}`);
+  await eventually(async () =>
+    ((await handle.fetchHistory()).events ?? []).some(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes,
+    ),
+  );
+  await writeFile(join(stateDir, "workflow.md"), "no document");
+  letGo();
+  await held;
+  await expect(again.result()).rejects.toMatchObject({ code: expect.stringMatching(/^E_/) as string });
+  await raised;
 });
