@@ -97,6 +97,20 @@ export function externalActivities(timeoutMs: number) {
   });
 }
 
+/**
+ * Of an update: regular, since the order of what a local activity comes to and of what the run does meanwhile is another one when they are
+ * replayed, where it ends in a later task than it has begun in.
+ */
+export const updateActivities = proxyActivities<Pick<Activities, "update.verify">>({
+  ...DISK_WORK,
+  retry: {
+    initialInterval: "200 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "5 seconds",
+    maximumAttempts: 8,
+  },
+});
+
 /** A call that failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
 export const localActivities = proxyLocalActivities<
   ToolActivities &

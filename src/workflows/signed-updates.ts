@@ -3,13 +3,14 @@ import {
   allHandlersFinished,
   condition,
   currentUpdateInfo,
+  patched,
   workflowInfo,
 } from "@temporalio/workflow";
 import { ANSWER_UPDATE } from "../contract/names.js";
 import type { MaybeSigned } from "../contract/run.js";
 import { updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
-import { localActivities } from "./activity-options.js";
+import { localActivities, updateActivities } from "./activity-options.js";
 import { refusalOf } from "./failures.js";
 import { requireOpened } from "./payload-converter.js";
 import type { RunRecord } from "../core/run/run-record.js";
@@ -61,8 +62,9 @@ async function verify<T>(
     argument,
   );
   const { signature } = argument ?? {};
+  const looks = patched("updates-verified-by-regular-activities") ? updateActivities : localActivities;
   const { valid } = await CancellationScope.nonCancellable(() =>
-    localActivities["update.verify"]({
+    looks["update.verify"]({
       run,
       statement,
       ...(signature === undefined ? {} : { signature }),

@@ -10,13 +10,14 @@ import type { RunState } from "../../src/core/run/run-state.js";
 import { type Sign, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { questionIn } from "../../src/core/run/question.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { replayHistory } from "../../src/replay.js";
 import { withFileLock } from "../../src/store/disk/fenced-lock.js";
 import { startWorker } from "../../src/worker.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
-import { twoNodePackage } from "../fakes/two-node-package.js";
-import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
+import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
+import { intentOf, roundAndRound, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, copyRoom, openBench, signedClient, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf, strangerShell } from "./shell.js";
@@ -642,3 +643,27 @@ test("a run that goes on and cannot be opened ends, and whoever has raised its b
   await expect(again.result()).rejects.toMatchObject({ code: expect.stringMatching(/^E_/) as string });
   await raised;
 });
+
+test("what a run is told side by side while it works leads its history to the same decisions when it is replayed", async () => {
+  const { bench, client, request } = await openSigned(roundAndRound);
+  const { packageId } = valueOf(await bench.store.packages.install(await circleIn(bench)));
+  const limits = { maxTurnsPerRun: 10_000 };
+  const run = await client.start({ ...request, packageId, limits, budget: { run: { turns: 10_000 } } });
+  for (let times = 0; times < 15; times += 1) {
+    await Promise.all([
+      run.raiseBudget({ add: { turns: 1 } }),
+      run.pause().then(() => run.resume()),
+      run.raiseBudget({ add: { turns: 1 } }),
+    ]);
+  }
+  await run.cancel();
+  await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+  const history = await bench.client.temporal.workflow.getHandle(`run-${run.runId}`).fetchHistory();
+  expect(await replayHistory(history)).toMatchObject({ ok: true });
+});
+
+async function circleIn({ dir }: Bench): Promise<string> {
+  const path = join(dir, `package-${randomUUID()}`);
+  await writeTree(path, circlePackage());
+  return path;
+}
