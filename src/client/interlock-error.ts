@@ -143,6 +143,18 @@ export function isNotFound(error: unknown): boolean {
 
 /** Temporal takes no update and asks no query while a workflow task is being tried again and again. */
 export function isBetweenWorkers(error: unknown): boolean {
+  return isSaid(error, "Workflow Task in failed state");
+}
+
+/**
+ * Temporal takes no update while a task that would end the run, or let it continue as new, is tried again. Its client has asked for a
+ * minute by then.
+ */
+export function isClosing(error: unknown): boolean {
+  return isSaid(error, "workflow is closing");
+}
+
+function isSaid(error: unknown, words: string): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
+  return isGrpcServiceError(cause) && cause.details.includes(words);
 }

@@ -4,7 +4,7 @@ import { type Sign, updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
-import { InterlockError, isBetweenWorkers, isNotFound, jsonOf } from "./interlock-error.js";
+import { InterlockError, isBetweenWorkers, isClosing, isNotFound, jsonOf } from "./interlock-error.js";
 import type { Addressed } from "./run-address.js";
 import type { TemporalAccess } from "./run-start.js";
 
@@ -51,6 +51,7 @@ export async function sendUpdate(
         if (found === undefined && attempt < MAX_ATTEMPTS) continue; // it goes on in another execution
         throw found ?? error;
       }
+      if (isClosing(error)) throw standsStill(error);
       if (!isBetweenWorkers(error)) throw error;
       if (attempt === MAX_ATTEMPTS) throw standsStill(error);
       await sleep(PAUSE_MS);
