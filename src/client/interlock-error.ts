@@ -105,7 +105,7 @@ export function toInterlockError(error: unknown, runId: string): unknown {
 /** Of a workflow that is paused, Temporal asks nothing and tells it nothing. */
 function isHeld(error: unknown): boolean {
   if (error instanceof QueryRejectedError) return true; // by no condition of ours
-  return statusIn(error)?.details.startsWith("Workflow is paused") === true;
+  return isSaid(error, "Workflow is paused");
 }
 
 /** Why a run neither says where it stands nor hears anything, though its workers are there. */
@@ -155,6 +155,5 @@ export function isClosing(error: unknown): boolean {
 }
 
 function isSaid(error: unknown, words: string): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return isGrpcServiceError(cause) && cause.details.includes(words);
+  return statusIn(error)?.details.includes(words) === true;
 }
