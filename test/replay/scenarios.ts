@@ -9,7 +9,7 @@ import { gatePackage } from "../fakes/gate-package.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { roundAndRound } from "../fakes/walk.js";
-import { type Bench, openBench, until } from "../integration/harness.js";
+import { type Bench, openBench, signedClient, until } from "../integration/harness.js";
 
 /** One path through a workflow type, run for real. The histories of all its executions are kept. */
 export interface Scenario {
@@ -341,6 +341,24 @@ const LATER_SCENARIOS: readonly Scenario[] = [
       await eventually(async () =>
         (await run.state()).progress.some(({ text }) => text.includes("goes on by itself")),
       );
+      await run.cancel();
+      await run.result().catch(() => undefined);
+      return { bench, run };
+    },
+  },
+  {
+    name: "signed-and-told-side-by-side",
+    async run() {
+      const bench = await openBench(roundAndRound, { INTERLOCK_STARTS: "signed" });
+      const { client } = await signedClient(bench);
+      const run = await bench.start(circlePackage(), { budget: { run: { turns: 1_000 } } }, client);
+      for (let times = 0; times < 4; times += 1) {
+        await Promise.all([
+          run.raiseBudget({ add: { turns: 1 } }),
+          run.pause().then(() => run.resume()),
+          run.raiseBudget({ add: { turns: 1 } }),
+        ]);
+      }
       await run.cancel();
       await run.result().catch(() => undefined);
       return { bench, run };
