@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { openBench, until } from "./harness.js";
@@ -18,7 +19,12 @@ test(
     );
     const run = await bench.start(twoNodePackage());
     await until(run, "waiting-user");
-    const { workflowService } = bench.client.temporal;
+    const { workflow, workflowService } = bench.client.temporal;
+    // A task that is scheduled meanwhile would be the end of the run: see the page on operating.
+    await eventually(async () => {
+      const { raw } = await workflow.getHandle(run.workflowId).describe();
+      return !raw.pendingWorkflowTask && (raw.pendingActivities ?? []).length === 0;
+    });
     const held = { namespace: "default", workflowId: run.workflowId, identity: "somebody", reason: "a look" };
     await workflowService.pauseWorkflowExecution({ ...held, requestId: randomUUID() });
 
