@@ -1,6 +1,5 @@
 import { type Once, onceFor } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
-import { isOpenStatus, isOver } from "../client/execution-status.js";
 import { heldByTemporal } from "../client/interlock-error.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -105,9 +104,7 @@ async function bringWorker({ session, run, store }: RunSession, once: Once): Pro
 
 /** Throws where the run is over, and where Temporal holds it: nobody would hear. */
 async function requireHearing(run: RunHandle): Promise<void> {
-  const status = await run.executionStatus();
-  if (status === "PAUSED") throw heldByTemporal(run.runId);
-  if (!isOpenStatus(status)) throw isOver(status);
+  if ((await run.requireOpen()) === "PAUSED") throw heldByTemporal(run.runId);
 }
 
 function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {

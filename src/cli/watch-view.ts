@@ -12,6 +12,7 @@ import {
   printNote,
 } from "./output.js";
 import { notesAreRedrawn } from "./redraw.js";
+import { twoDigits } from "./time-of-day.js";
 import { type Standing, noticesOf } from "./waiting-words.js";
 
 /** What somebody who watches a run is shown. */
@@ -96,9 +97,7 @@ function liveView(knowsAll: boolean): WatchView {
 function headOf(createdAt: string, usage: Usage | undefined): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(createdAt)) / 1_000));
   const elapsed =
-    seconds < 60
-      ? `${seconds} s`
-      : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+    seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`;
   if (usage === undefined) return `  ${elapsed}`;
   const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
   return `  ${elapsed}, ${usage.modelTurns} model turns, ${tokensInWords(usage)}${cost}`;

@@ -219,10 +219,11 @@ export class RunHandle {
     });
   }
 
-  /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
-  async requireOpen(): Promise<void> {
+  /** As `executionStatus`. Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
+  async requireOpen(): Promise<string> {
     const status = await this.executionStatus();
     if (!isOpenStatus(status)) throw isOver(status);
+    return status;
   }
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */

@@ -97,21 +97,24 @@ export function externalActivities(timeoutMs: number) {
   });
 }
 
+/** What failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
+const SOON_AGAIN = {
+  initialInterval: "200 milliseconds",
+  backoffCoefficient: 2,
+  maximumInterval: "5 seconds",
+  maximumAttempts: 8,
+} as const;
+
 /**
  * Of an update: regular, since the order of what a local activity comes to and of what the run does meanwhile is another one when they are
  * replayed, where it ends in a later task than it has begun in.
  */
 export const updateActivities = proxyActivities<Pick<Activities, "update.verify">>({
   ...DISK_WORK,
-  retry: {
-    initialInterval: "200 milliseconds",
-    backoffCoefficient: 2,
-    maximumInterval: "5 seconds",
-    maximumAttempts: 8,
-  },
+  retry: SOON_AGAIN,
 });
 
-/** A call that failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
+/** The calls of a turn, and what is read or written beside them. */
 export const localActivities = proxyLocalActivities<
   ToolActivities &
     BundleToolActivities &
@@ -121,10 +124,5 @@ export const localActivities = proxyLocalActivities<
     >
 >({
   startToCloseTimeout: "30 seconds",
-  retry: {
-    initialInterval: "200 milliseconds",
-    backoffCoefficient: 2,
-    maximumInterval: "5 seconds",
-    maximumAttempts: 8,
-  },
+  retry: SOON_AGAIN,
 });

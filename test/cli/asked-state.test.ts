@@ -13,7 +13,8 @@ function runThat(answers: (() => Promise<RunState>)[], others: { work?: PendingW
     runId: RUN_ID,
     state: () => (answers.length > 1 ? answers.shift() : answers[0])?.() ?? silence(),
     pendingWork: () => Promise.resolve(others.work ?? { activities: [] }),
-    requireOpen: () => (others.closed === undefined ? Promise.resolve() : Promise.reject(others.closed)),
+    requireOpen: () =>
+      others.closed === undefined ? Promise.resolve("RUNNING") : Promise.reject(others.closed),
   };
 }
 

@@ -16,6 +16,7 @@ import { startWorker } from "../../src/worker.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
+import { tellSideBySide } from "../fakes/side-by-side.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, roundAndRound, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
@@ -647,13 +648,7 @@ test("what a run is told side by side while it works leads its history to the sa
   const { packageId } = valueOf(await bench.store.packages.install(await circleIn(bench)));
   const limits = { maxTurnsPerRun: 10_000 };
   const run = await client.start({ ...request, packageId, limits, budget: { run: { turns: 10_000 } } });
-  for (let times = 0; times < 15; times += 1) {
-    await Promise.all([
-      run.raiseBudget({ add: { turns: 1 } }),
-      run.pause().then(() => run.resume()),
-      run.raiseBudget({ add: { turns: 1 } }),
-    ]);
-  }
+  await tellSideBySide(run, 15);
   await run.cancel();
   await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   const history = await bench.client.temporal.workflow.getHandle(`run-${run.runId}`).fetchHistory();

@@ -7,6 +7,7 @@ import { beyondKnownPart } from "../fakes/beyond-known-part.js";
 import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
+import { tellSideBySide } from "../fakes/side-by-side.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { roundAndRound } from "../fakes/walk.js";
 import { type Bench, openBench, signedClient, until } from "../integration/harness.js";
@@ -352,13 +353,7 @@ const LATER_SCENARIOS: readonly Scenario[] = [
       const bench = await openBench(roundAndRound, { INTERLOCK_STARTS: "signed" });
       const { client } = await signedClient(bench);
       const run = await bench.start(circlePackage(), { budget: { run: { turns: 1_000 } } }, client);
-      for (let times = 0; times < 4; times += 1) {
-        await Promise.all([
-          run.raiseBudget({ add: { turns: 1 } }),
-          run.pause().then(() => run.resume()),
-          run.raiseBudget({ add: { turns: 1 } }),
-        ]);
-      }
+      await tellSideBySide(run, 4);
       await run.cancel();
       await run.result().catch(() => undefined);
       return { bench, run };

@@ -59,6 +59,11 @@ export function folderOfPart(part: string): readonly string[] {
   return part === STORE_PART ? [] : part.split("/");
 }
 
+/** Whether a part is a run's, in which no other part lies. */
+export function isRun(part: string): boolean {
+  return part.includes("/runs/");
+}
+
 /** Whether a path leads nowhere but below its folder. A backslash is part of a name, except on Windows. */
 export function isPlainPath(path: string, platform: NodeJS.Platform = process.platform): boolean {
   const barred = platform === "win32" ? /[\\:\0]/ : /\0/;

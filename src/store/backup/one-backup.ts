@@ -12,6 +12,7 @@ import {
   PARTS_FOLDER,
   STORE_PART,
   folderOfPart,
+  isRun,
 } from "./backup-format.js";
 import { BackupError, piecesOf, readPart } from "./manifest.js";
 import { ownFiles, packageFiles, possibleParts, projectFiles, runFiles } from "./part-sources.js";
@@ -229,6 +230,7 @@ export class OneBackup {
 
   /** Keeps the former backup of a part that cannot be taken, and of what lies in it, and says why. */
   private leave(part: string, why: string): void {
+    // In a run lies no other part: those of all runs are not gone through for each of them.
     const inIt = isRun(part) ? [] : [...below(part, this.taken.keys()), ...below(part, this.former.keys())];
     for (const each of new Set([part, ...inIt])) {
       this.forget(each);
@@ -277,11 +279,6 @@ export class OneBackup {
 
 function below(part: string, parts: Iterable<string>): readonly string[] {
   return [...parts].filter((known) => known.startsWith(`${part}/`));
-}
-
-/** In one lies no other part: those of all runs are not gone through for each of them. */
-function isRun(part: string): boolean {
-  return part.includes("/runs/");
 }
 
 /** The pieces of a part that are there. */

@@ -16,7 +16,7 @@ import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { CLEARING, RESTORING_FOLDER } from "../store.js";
-import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
+import { type BackupFile, STORE_PART, folderOfPart, isRun } from "./backup-format.js";
 import { makeFolder, refuseInside, sayingWhy, whileUnchanged } from "./backup-places.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
@@ -78,7 +78,7 @@ async function restoreUnchanged(backupDir: string, to: string, policy: RootPolic
   }
   await removeTree(staging).catch(() => undefined); // beside `store.json` it keeps nobody from anything
   await syncDirectory(to);
-  const runs = parts.filter(({ part }) => part.includes("/runs/")).length;
+  const runs = parts.filter(({ part }) => isRun(part)).length;
   return { storeId, takenAt, runs, files: restored.files, bytes: restored.bytes, ...roots };
 }
 

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { turnsDuring } from "../../fakes/other-work.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 const CONVERSATIONS = 60;
@@ -49,17 +50,7 @@ test("a run's conversations are taken over once, not by each process that comes 
 
 test("while conversations are taken over, the process does other work", async () => {
   const files = await inNewProcess();
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await files.fence().finally(() => {
-    isOver = true;
-  });
-  expect(turns).toBeGreaterThan(CONVERSATIONS / 8);
+  expect(await turnsDuring(() => files.fence())).toBeGreaterThan(CONVERSATIONS / 8);
 });
 
 test("a takeover that was cut short is done by the next process", async () => {

@@ -6,7 +6,7 @@ import { searchFiles } from "../../../src/tools/files/search.js";
 import { Pacer } from "../../../src/tools/sandbox/pacer.js";
 import { pathPins } from "../../../src/tools/sandbox/pinned-entry.js";
 import type { Workspace } from "../../../src/tools/sandbox/workspace.js";
-import { turnsDuring } from "../other-work.js";
+import { turnsDuring } from "../../fakes/other-work.js";
 import { Scratch, codeOf } from "../scratch.js";
 
 describe("fs.list", () => {

@@ -4,7 +4,7 @@ import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import type { SearchArguments } from "../../../src/core/tools/tool-specs.js";
 import { SEARCH_BOUNDS, type SearchBounds, searchFiles } from "../../../src/tools/files/search.js";
 import { parsePattern } from "../../../src/tools/files/search-pattern.js";
-import { turnsDuring } from "../other-work.js";
+import { turnsDuring } from "../../fakes/other-work.js";
 import { Scratch, codeOf } from "../scratch.js";
 
 let scratch: Scratch;
