@@ -26,6 +26,11 @@ const limitsSchema = z.looseObject({
 
 export const budgetSchema = z.looseObject({ run: limitsSchema.optional(), node: limitsSchema.optional() });
 export const progressSchema = z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() }));
+export const questionSchema = z.looseObject({
+  nodeId: z.string(),
+  text: z.string(),
+  code: z.string().optional(),
+});
 export const auditSchema = z.looseObject({ lines: count, sha256: z.string() });
 
 const frontmatter = z.looseObject({
@@ -82,6 +87,7 @@ export const carriedSchema = z.looseObject({
     .optional(),
   raises: z.array(z.string()).optional(),
   awaits: z.string().optional(),
+  question: questionSchema.optional(),
   story: z
     .looseObject({
       state: GraphStateSchema,

@@ -8,7 +8,7 @@ import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { AnswerTaken } from "./run.js";
 import { CARRIED_BOUNDS } from "./run-input.js";
-import { auditSchema, budgetSchema, progressSchema, usageSchema } from "./carried.js";
+import { auditSchema, budgetSchema, progressSchema, questionSchema, usageSchema } from "./carried.js";
 
 /*
  * What a run says, parsed once: whoever reaches Temporal can have a workflow of a run's type, and a worker that says of it what
@@ -30,7 +30,7 @@ const runStateSchema = z.looseObject({
   variables: z.record(z.string(), z.unknown()),
   artifacts: texts,
   earlierArtifacts: count.optional(),
-  question: z.looseObject({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
+  question: questionSchema.optional(),
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
   paused: z.boolean(),
   budget: budgetSchema,

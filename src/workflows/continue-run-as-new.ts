@@ -13,10 +13,10 @@ import type { RunRecord } from "../core/run/run-record.js";
 
 /**
  * Continues as new where Temporal suggests it, with everything the run knows in one value, once no update is being
- * taken. Called between two turns; does nothing at other times. The next execution finds the run made: it neither resumes
- * nor forks it again.
+ * taken. Called between two turns and in long waits; does nothing at other times, and where the wait is over meanwhile. The next
+ * execution finds the run made: it neither resumes nor forks it again.
  */
-export async function continueRunAsNew(record: RunRecord): Promise<void> {
+export async function continueRunAsNew(record: RunRecord, isNeedless = () => false): Promise<void> {
   await resumeAfterReset(record);
   if (!workflowInfo().continueAsNewSuggested) return;
   await barsOver(record);
@@ -24,6 +24,7 @@ export async function continueRunAsNew(record: RunRecord): Promise<void> {
     await condition(allHandlersFinished);
     await recordChanges(record);
   } while (!allHandlersFinished() || !record.isRecorded); // an update of a signed run is being looked at
+  if (isNeedless()) return;
   // What was recorded last was not cut short by a cancellation, and the next execution would hear nothing of it.
   if (CancellationScope.current().consideredCancelled && patched("no-cancellation-left-behind"))
     throw new CancelledFailure("Workflow canceled");
@@ -34,7 +35,7 @@ export async function continueRunAsNew(record: RunRecord): Promise<void> {
     ...withoutFork(rest),
     ...packageOf(record),
     ...(isSaid ? {} : { input: words }),
-    carried: record.carried,
+    carried: record.handedOn,
   });
 }
 

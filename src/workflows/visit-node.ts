@@ -9,12 +9,13 @@ import {
   turnLimitReached,
 } from "../core/run/model-answers.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import { isAskedForWords } from "../core/run/waits.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { takeTurn } from "./take-turn.js";
-import { askUser, waitUntilFree } from "./waiting.js";
+import { askUser, waitForAnswer, waitUntilFree } from "./waiting.js";
 
 /**
  * One visit of one node: model turns and the calls they ask for, until the run moves on or is complete. Between two
@@ -27,7 +28,14 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
   const ahead: ModelTurnResult[] = [];
   for (;;) {
     const { visiting } = record.carried;
-    if (visiting === undefined || isVisitOver(record, visiting)) return;
+    if (visiting === undefined) return;
+    if (isAskedForWords(record)) {
+      // The turn that has asked was another execution's.
+      await waitForAnswer(record, kind);
+      endTurn(record, visiting);
+      continue;
+    }
+    if (isVisitOver(record, visiting)) return;
     await waitUntilFree(record);
     if (record.isComplete) return;
     await continueRunAsNew(record);

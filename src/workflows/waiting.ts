@@ -1,5 +1,4 @@
-import { condition } from "@temporalio/workflow";
-import type { BudgetBreach } from "../core/run/budget.js";
+import { condition, patched, workflowInfo } from "@temporalio/workflow";
 import type { Question } from "../core/run/question.js";
 import type { PendingAnswer, RunRecord } from "../core/run/run-record.js";
 import {
@@ -8,12 +7,15 @@ import {
   breachOf,
   endQuestion,
   isAnswered,
+  isAskedFor,
+  isAskedForBudget,
   isBreachOver,
   isPauseOver,
   waitBeforeTurn,
 } from "../core/run/waits.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
+import { continueRunAsNew } from "./continue-run-as-new.js";
 import type { RunKind } from "./run-kind.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -22,7 +24,12 @@ import { summary } from "./summary.js";
 export async function askUser(record: RunRecord, kind: RunKind, question: Question): Promise<void> {
   ask(record, question);
   await changePhase(record, "waiting-user");
-  await waitFor(record, () => isAnswered(record));
+  await waitForAnswer(record, kind);
+}
+
+/** Waits for the answer to what is asked. */
+export async function waitForAnswer(record: RunRecord, kind: RunKind): Promise<void> {
+  await waitLong(record, () => isAnswered(record));
   const { answer } = record;
   if (answer !== undefined) await writeUserInput(record, kind, answer);
   endQuestion(record);
@@ -52,12 +59,13 @@ export async function writeUserInput(
 
 /** Waits while somebody has paused the run, and while its budget is used up: the run is not lost. */
 export async function waitUntilFree(record: RunRecord): Promise<void> {
+  if (isAskedForBudget(record)) await waitForBudget(record);
   for (;;) {
     await recordChanges(record);
     const wait = waitBeforeTurn(record);
     if (wait === undefined) return;
-    if (wait.kind === "pause") await waitFor(record, () => isPauseOver(record));
-    else await waitForBudget(record, wait.breach);
+    if (wait === "pause") await waitLong(record, () => isPauseOver(record));
+    else await waitForBudget(record);
   }
 }
 
@@ -69,15 +77,35 @@ export async function waitFor(record: RunRecord, isDone: () => boolean): Promise
   }
 }
 
+/**
+ * As `waitFor`, for months if need be. What is told meanwhile fills the history, and Temporal lets one execution hear 2,000 updates: the run
+ * continues as new and waits on.
+ */
+async function waitLong(record: RunRecord, isDone: () => boolean): Promise<void> {
+  while (!isDone()) {
+    await recordChanges(record);
+    if (workflowInfo().continueAsNewSuggested && patched("waits-on-as-new")) {
+      await continueRunAsNew(record, isDone);
+      if (isDone()) return;
+    }
+    const { historyLength } = workflowInfo();
+    // What changes nothing fills it as well, such as an update without the signature that it needs.
+    const isFuller = () =>
+      workflowInfo().continueAsNewSuggested && workflowInfo().historyLength > historyLength;
+    await condition(() => isDone() || !record.isRecorded || isFuller());
+  }
+}
+
 /** Says what is used up, for each limit in turn: room in one of them may show that another is reached as well. */
-async function waitForBudget(record: RunRecord, first: BudgetBreach): Promise<void> {
-  let breach: BudgetBreach | undefined = first;
-  while (breach !== undefined && !record.carried.ended) {
-    const reached: BudgetBreach = breach;
-    askForBudget(record, reached);
-    await changePhase(record, "waiting-user");
-    await waitFor(record, () => isBreachOver(record, reached));
-    breach = breachOf(record);
+async function waitForBudget(record: RunRecord): Promise<void> {
+  for (;;) {
+    const breach = breachOf(record);
+    if (breach === undefined || record.carried.ended) break;
+    if (!isAskedFor(record, breach)) {
+      askForBudget(record, breach);
+      await changePhase(record, "waiting-user");
+    }
+    await waitLong(record, () => isBreachOver(record, breach));
   }
   record.question = undefined;
   if (!record.carried.ended) await changePhase(record, "running");

@@ -8,6 +8,7 @@ import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { tellSideBySide } from "../fakes/side-by-side.js";
+import { asksAndGoesOn, toldUntil } from "../fakes/told-often.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { roundAndRound } from "../fakes/walk.js";
 import { type Bench, openBench, signedClient, until } from "../integration/harness.js";
@@ -356,6 +357,21 @@ const LATER_SCENARIOS: readonly Scenario[] = [
       await tellSideBySide(run, 4);
       await run.cancel();
       await run.result().catch(() => undefined);
+      return { bench, run };
+    },
+  },
+  {
+    name: "told-often-while-waiting",
+    async run() {
+      const bench = await openBench(asksAndGoesOn());
+      const run = await bench.start(twoNodePackage(), { budget: { run: { turns: 2 } } });
+      await until(run, "waiting-user");
+      await toldUntil(run, 1, () => run.pause().then(() => run.resume()));
+      await run.answer({ nodeId: "ask", text: "Red.", answerId: "answer-1" });
+      await eventually(async () => (await run.state()).question?.code === "BUDGET_EXCEEDED");
+      await toldUntil(run, 1, () => run.pause().then(() => run.resume()));
+      await run.raiseBudget({ add: { turns: 10 } });
+      await run.result();
       return { bench, run };
     },
   },

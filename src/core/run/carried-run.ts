@@ -5,6 +5,7 @@ import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { LoopState } from "./loop-detection.js";
 import type { RunPhase } from "./phase.js";
+import type { Question } from "./question.js";
 import type { AnsweredBy, RunModels } from "./run-model.js";
 import type { ProgressLine } from "./run-state.js";
 import type { Usage } from "./usage.js";
@@ -53,6 +54,8 @@ export interface CarriedRun {
   readonly raises?: readonly string[];
   /** The workflow of the run below that goes on by itself, while it is waited for: it is no child of this one. */
   readonly awaits?: string;
+  /** What the run waits with, where it has continued as new while it waits. */
+  readonly question?: Question;
   /** Of a run that carries a story. */
   readonly story?: GraphStateProgress;
 }

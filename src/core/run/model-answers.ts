@@ -148,9 +148,9 @@ function questionOf(nodeId: string, { text, noQuestion }: ModelAnswer): Question
 }
 
 /** What the visit knows after an answer: a correction is said once. */
-export function endTurn(record: RunRecord, visiting: Visiting, step: NextStep): void {
+export function endTurn(record: RunRecord, visiting: Visiting, step?: NextStep): void {
   const { correction: _, nudges: _nudges, ...rest } = visiting;
-  const told = step.kind === "tell" ? step : undefined;
+  const told = step?.kind === "tell" ? step : undefined;
   record.update({
     visiting: {
       ...rest,

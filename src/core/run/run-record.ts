@@ -81,6 +81,7 @@ export class RunRecord {
     this.evaluatesConditions = evaluatesConditions;
     this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
     this.recorded = this.carried;
+    this.question = this.carried.question;
   }
 
   /** The opened run; asking before `run.open` has succeeded is a bug. */
@@ -256,11 +257,19 @@ export class RunRecord {
     this.open = { ...opened, graph: joinedParts(opened.graph, part) };
   }
 
+  /** What the next execution begins with: it waits on where this one waits. */
+  get handedOn(): CarriedRun {
+    const { question: _, ...carried } = this.carried;
+    return { ...carried, ...defined({ question: this.question }) };
+  }
+
   /** What an execution knew that was reset: the run goes on from what is on disk. */
   private forget(): void {
     const { visiting: _, story: _story, turnsBelow: _turns, ...kept } = this.carried;
     const { frontmatter, visit, turn, usage, visitUsage, ended, loop, audit } = FRESH;
     this.carried = { ...kept, frontmatter, visit, turn, usage, visitUsage, ended, loop, audit };
+    this.question = undefined;
+    this.answer = undefined;
   }
 
   /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it, in that `conversation`. */

@@ -4,15 +4,16 @@ import type { Question } from "./question.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
 
+/** The code of the question that takes a raised budget, no answer. */
+const USED_UP = "BUDGET_EXCEEDED";
+
 /** What a run has to wait for before its next turn: the end of a pause, or room in its budget. */
-export type Wait = { readonly kind: "pause" } | { readonly kind: "budget"; readonly breach: BudgetBreach };
+export type Wait = "pause" | "budget";
 
 export function waitBeforeTurn(record: RunRecord): Wait | undefined {
   if (record.carried.ended) return undefined;
-  if (record.carried.paused) return { kind: "pause" };
-  const breach = breachOf(record);
-  if (breach !== undefined) return { kind: "budget", breach };
-  return undefined;
+  if (record.carried.paused) return "pause";
+  return breachOf(record) === undefined ? undefined : "budget";
 }
 
 export function isPauseOver({ carried }: RunRecord): boolean {
@@ -31,9 +32,24 @@ export function isBreachOver(record: RunRecord, { scope, unit, limit }: BudgetBr
   return now?.scope !== scope || now.unit !== unit || now.limit !== limit || record.carried.ended;
 }
 
+/** It is this limit that the run waits with. */
+export function isAskedFor({ question }: RunRecord, breach: BudgetBreach): boolean {
+  return question?.code === USED_UP && question.text === describeBreach(breach);
+}
+
+/** It waits for room in its budget, since an execution before this one if need be. */
+export function isAskedForBudget({ question }: RunRecord): boolean {
+  return question?.code === USED_UP;
+}
+
+/** It waits for its user's words, since an execution before this one if need be. */
+export function isAskedForWords({ question }: RunRecord): boolean {
+  return question !== undefined && question.code !== USED_UP;
+}
+
 /** Asks for more room. */
 export function askForBudget(record: RunRecord, breach: BudgetBreach): void {
-  record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: "BUDGET_EXCEEDED" };
+  record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: USED_UP };
 }
 
 function describeBreach({ scope, unit, limit, used }: BudgetBreach): string {

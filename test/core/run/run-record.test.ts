@@ -106,8 +106,10 @@ describe("a run begins", () => {
   test("without what an execution knew that was reset", () => {
     const { carried } = storyRecord({ carried: { paused: true, ended: true, taken: [{ id: "old" }] } });
     const visiting = { nodeId: "draft", intent: "start" } as const;
-    const record = new RunRecord({ ...TERMS, carried: { ...carried, visiting } }, false);
+    const question = { nodeId: "draft", text: "?" };
+    const record = new RunRecord({ ...TERMS, carried: { ...carried, visiting, question } }, false);
     record.begin({ ...OPENED, openedFor: "later", resumed: RESUMED });
+    expect(record.question).toBeUndefined();
     expect(record.carried).toMatchObject({
       executionId: "later",
       paused: true,

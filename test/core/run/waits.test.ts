@@ -6,6 +6,9 @@ import {
   breachOf,
   endQuestion,
   isAnswered,
+  isAskedFor,
+  isAskedForBudget,
+  isAskedForWords,
   isBreachOver,
   isPauseOver,
   waitBeforeTurn,
@@ -18,9 +21,9 @@ const BREACH = { scope: "run", unit: "turns", limit: 2, used: 2 } as const;
 
 test.each([
   ["nothing", {}, undefined],
-  ["a pause", { paused: true }, { kind: "pause" }],
-  ["its budget", { budget: BUDGET, usage: SPENT }, { kind: "budget", breach: BREACH }],
-  ["a pause before its budget", { paused: true, budget: BUDGET, usage: SPENT }, { kind: "pause" }],
+  ["a pause", { paused: true }, "pause"],
+  ["its budget", { budget: BUDGET, usage: SPENT }, "budget"],
+  ["a pause before its budget", { paused: true, budget: BUDGET, usage: SPENT }, "pause"],
   ["nothing when it was ended", { ended: true, paused: true, budget: BUDGET, usage: SPENT }, undefined],
 ])("before a turn, a run waits for %s", (_, carried, wait) => {
   expect(waitBeforeTurn(openedRecord({ carried }))).toEqual(wait);
@@ -76,6 +79,24 @@ test("a question stands until it is answered, and with it ends what the model re
   expect(isAnswered(record)).toBe(true);
   endQuestion(record);
   expect([record.question, record.answer, record.carried.loop.failures]).toEqual([undefined, undefined, 0]);
+});
+
+test("what a run waits with is handed on, and the next execution waits with it", () => {
+  const asking = openedRecord({ carried: { budget: BUDGET, usage: SPENT } });
+  ask(asking, { nodeId: "draft", text: "?" });
+  const next = openedRecord({ terms: { carried: asking.handedOn } });
+  expect([isAskedForWords(next), isAskedForBudget(next), next.question]).toEqual([
+    true,
+    false,
+    { nodeId: "draft", text: "?" },
+  ]);
+  endQuestion(next);
+  expect(next.handedOn).not.toHaveProperty("question");
+
+  askForBudget(asking, BREACH);
+  const short = openedRecord({ terms: { carried: asking.handedOn } });
+  expect([isAskedForWords(short), isAskedForBudget(short)]).toEqual([false, true]);
+  expect([isAskedFor(short, BREACH), isAskedFor(short, { ...BREACH, limit: 3 })]).toEqual([true, false]);
 });
 
 test("a run that was ended needs no answer", () => {
