@@ -133,6 +133,7 @@ async function ask(
       : await refusedOutright(response, patience, { apiKey, finalErrors });
     if (!("failure" in answer)) return withoutKey(answer, apiKey);
     const { refusal, failure } = answer;
+    if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
     if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
     } else {

@@ -453,6 +453,23 @@ describe("errors over HTTP, asked once", () => {
     }
   });
 
+  // Words of filters speak of contents, prompts and types, as refusals of a form do.
+  test.each<[string, number]>([
+    ["as a status", 400],
+    ["in place of an answer", 200],
+  ])("what a filter has refused is asked once, %s", async (_, status) => {
+    const message =
+      "The response was filtered due to the prompt triggering the content management policy. Please modify your prompt.";
+    const error = { message, type: null, param: "prompt", code: "content_filter" };
+    const server = await startRawServer((response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error }));
+    });
+    const failure = await errorOf(request(server.baseUrl));
+    expect(failure).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("a key that the provider repeats does not come back", async () => {
     const server = await startRawServer((response, { headers }) => {
       response.writeHead(401, { "content-type": "application/json" });
