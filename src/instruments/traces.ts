@@ -3,6 +3,8 @@ import type { WorkflowClientInterceptor } from "@temporalio/client";
 import type * as Telemetry from "@opentelemetry/sdk-node";
 import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
 import type { Instrument } from "../worker/instrument.js";
+import { z } from "zod";
+import { ended, excerpt } from "../core/text.js";
 import { version } from "../worker/version.js";
 import { bundleWorkflows } from "../worker/workflow-bundle.js";
 import { moduleFile } from "../package-place.js";
@@ -97,7 +99,7 @@ async function within(ms: number, sending: Promise<void>, say: (sentence: string
     await pause(ms, undefined, { signal: over.signal });
     say(`Traces are lost: the collector has not taken them within ${ms / 1_000} s.`);
   };
-  await Promise.race([sending, tooLong()]).catch(() => undefined);
+  await Promise.race([sending, tooLong()]).catch((error: unknown) => say(notSent(error)));
   over.abort();
 }
 
@@ -132,12 +134,33 @@ const WORDLESS: Telemetry.tracing.SpanProcessor = {
 function troubleLogger(say: (sentence: string) => void): Telemetry.api.DiagLogger {
   const nothing = (): void => undefined;
   return {
-    error: (message) => say(`Traces cannot be sent: ${message}`),
+    error: (message) => say(notSent(parsed(message))),
     warn: nothing,
     info: nothing,
     debug: nothing,
     verbose: nothing,
   };
+}
+
+/** OpenTelemetry's SDK says an error as JSON. */
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return { message: said };
+  }
+}
+
+const errorSchema = z.object({
+  message: z.string().min(1),
+  code: z.union([z.string(), z.number()]).optional(),
+});
+
+/** Of an error, what it says: its stack, and what a collector has answered beside its status, are not for whoever looks on. */
+function notSent(error: unknown): string {
+  const { data: { message, code = "" } = { message: "no reason given" } } = errorSchema.safeParse(error);
+  const isNamed = message.includes(`${code}`);
+  return `Traces cannot be sent: ${ended(excerpt(isNamed ? message : `${message} (${code})`))}`;
 }
 
 function once(say: (sentence: string) => void): (sentence: string) => void {
