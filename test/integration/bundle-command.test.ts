@@ -86,6 +86,19 @@ describe("interlock bundle run --rehearse", () => {
     expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
   });
 
+  test("a session id that is no folder's name is refused before anything is started: a retry would have the same", async () => {
+    const bench = await openBench([]);
+    const shell = await roomShell(bench);
+    for (const session of ["../monday", "on monday", "monday.", ""]) {
+      const refused = await shell.run([...REHEARSE, "--session", session, "--json"]);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+    }
+    const refused = await shell.run([...REHEARSE, "--session", "monday."]);
+    expect(refused.stderr).toContain("A session id names a folder");
+    expect(refused.stderr).toContain("not ending with a dot");
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+  });
+
   test("a workflow that cannot be loaded fails with its code, and is listed as failed", async () => {
     const shell = await roomShell(await openBench([]));
     const broken = "room/bmad/desk/workflows/broken/workflow.yaml";

@@ -4,6 +4,7 @@ import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
+import { sessionIdProblem } from "../../store/runs/bundle-run.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { loadAgent } from "../../tools/bundle/bundle-agent-file.js";
@@ -41,6 +42,7 @@ export async function prepareBundleRun(
 ): Promise<PreparedRun> {
   const workflowFile = await existing(workflow, "file");
   refuseOtherForms(workflow);
+  refuseOddSession(choice.session);
   const roots = await findRoots(workflowFile);
   const bundleRoot = await existing(choice.bundle ?? roots.bundleRoot, "directory");
   const coreRoot = choice.core ?? roots.coreRoot;
@@ -91,6 +93,7 @@ export function bundleRunThere(
   choice: BundleChoice,
 ): PreparedRun {
   refuseOtherForms(workflow);
+  refuseOddSession(choice.session);
   const { bundle = "", core: coreRoot, agent: agentFile, output: outputRoot } = choice;
   for (const [what, path] of Object.entries({ workflow, bundle, coreRoot, agentFile, outputRoot })) {
     if (path === undefined || posix.isAbsolute(path)) continue;
@@ -155,6 +158,12 @@ async function registerRoots(store: Store, request: StartBundleRun): Promise<voi
     // what is no directory is refused below
   }
   await registerRoot(store, outputRoot, "write");
+}
+
+/** Said before anything is started: a retry would have the same name. */
+function refuseOddSession(session: string | undefined): void {
+  const problem = session === undefined ? undefined : sessionIdProblem(session);
+  if (problem !== undefined) throw new UsageError(problem);
 }
 
 /** Said before anything is started; of two runs that are started at once, the engine refuses one. */

@@ -33,7 +33,8 @@ export async function newBundleRun(
   now: Date,
 ): Promise<Result<RunMetadata>> {
   const sessionId = request.sessionId ?? runId;
-  if (!SESSION_ID.test(sessionId)) return fail("E_RUN_NOT_FOUND", SESSION_ID_SENTENCE);
+  const problem = sessionIdProblem(sessionId);
+  if (problem !== undefined) return fail("E_RUN_NOT_FOUND", problem);
   const roots = await resolveBundleRoots(request);
   if (!roots.ok) return roots;
   const { workflowPath, workflowRef, activeAgentId, agentFile } = request;
@@ -60,7 +61,12 @@ export async function newBundleRun(
 /** Names a folder in the user's project, on every file system. */
 const SESSION_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 const SESSION_ID_SENTENCE =
-  "A session id names a folder: letters, digits, dots, dashes and underscores, 128 at most, beginning with a letter or a digit.";
+  "A session id names a folder: letters, digits, dots, dashes and underscores, 128 at most, beginning with a letter or a digit and not ending with a dot.";
+
+/** Why a session cannot be called so, as a sentence. */
+export function sessionIdProblem(sessionId: string): string | undefined {
+  return SESSION_ID.test(sessionId) ? undefined : SESSION_ID_SENTENCE;
+}
 
 async function resolveBundleRoots(
   request: CreateBundleRunRequest,
