@@ -109,7 +109,7 @@ class GraphWalk {
     }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.helpers, this.entry.document]);
-    reportUnreached(tree, { folder, document: this.entry.document, order, reached }, findings);
+    reportUnreached(tree, { folder, order, reached }, findings);
   }
 
   graph(): SourceGraph {

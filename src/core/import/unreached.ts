@@ -5,8 +5,8 @@ import { isEntryName, isNumberedStep, isStepFolder, languageOf, resumesRun } fro
 /** A workflow that was walked. */
 interface Walked {
   readonly folder: string;
-  readonly document: string;
   readonly order: readonly string[];
+  /** Its document among them. */
   readonly reached: ReadonlySet<string>;
 }
 
@@ -38,13 +38,13 @@ function reasonFor(tree: SourceTree, path: string, walked: Walked): string | und
 }
 
 /** The document of another workflow that a step lies below, or that names its folder. */
-function ownerOf(tree: SourceTree, path: string, { folder, document }: Walked): string | undefined {
+function ownerOf(tree: SourceTree, path: string, { folder, reached }: Walked): string | undefined {
   for (let at = folderOf(path); at.length > folder.length; at = folderOf(at)) {
     const entry = tree.filesIn(at).find((file) => isEntryName(nameOf(file)));
-    if (entry !== undefined && entry !== document) return entry;
+    if (entry !== undefined && !reached.has(entry)) return entry;
   }
   const steps = `${nameOf(folderOf(path))}/`;
   return tree
     .filesIn(folder)
-    .find((file) => isEntryName(nameOf(file)) && file !== document && tree.text(file).includes(steps));
+    .find((file) => isEntryName(nameOf(file)) && !reached.has(file) && tree.text(file).includes(steps));
 }

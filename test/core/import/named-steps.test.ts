@@ -179,6 +179,27 @@ test("a step that nothing leads to belongs to another workflow, or is one in ano
   ]);
 });
 
+test("a step that nothing leads to does not belong to another workflow where that one is a node of the same package", () => {
+  const imported = importOf(
+    {
+      "SKILL.md": page(
+        { name: "tea" },
+        "Follow the instructions in ./workflow.md.",
+        "",
+        "Speak as in `./steps/step-02-cup.md`.",
+      ),
+      "workflow.md": page({}, "Load step: `./steps/step-02-cup.md`"),
+      "steps/step-01-pot.md": page({}, "# Pot"),
+      "steps/step-02-cup.md": page({}, "# Cup", "", "The last step."),
+    },
+    "SKILL.md",
+  );
+  expect(imported.nodes.map(({ id }) => id)).toEqual(["workflow", "step-02-cup"]);
+  expect(said(imported, true)).toEqual([
+    "warning steps/step-01-pot.md:0 no step leads here: it is in the package, but no node",
+  ]);
+});
+
 test("a way on that stands in a block of code is taken where the step names no other, which is said", () => {
   const imported = firstSays("Show this:\n```\nPour.\n\n## NEXT STEP\n\nLoad `./step-03-cup.md`.\n```");
   expect(onward(imported)).toEqual(["step-03-cup"]);
