@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { WorkflowClientInterceptor } from "@temporalio/client";
 import type * as Telemetry from "@opentelemetry/sdk-node";
+import type { WorkflowInfo } from "@temporalio/workflow";
 import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
 import type { Instrument } from "../worker/instrument.js";
 import { z } from "zod";
@@ -57,6 +58,7 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
   delegate.addSpanProcessor(WORDLESS);
   const tracer = api.trace.getTracer("interlock", version());
   const client = new interceptors.OpenTelemetryWorkflowClientInterceptor();
+  const exporter = interceptors.makeWorkflowExporter(delegate.getActiveSpanProcessor(), delegate.resource);
   return {
     clientInterceptors: [
       {
@@ -81,13 +83,18 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
       watchModel: (model) => spansOfModel(api, tracer, model, captureContent),
       workflows: {
         sinks: {
-          exporter: interceptors.makeWorkflowExporter(delegate.getActiveSpanProcessor(), delegate.resource),
+          exporter: { export: { fn: (info, spans) => exporter.export.fn(namesOf(info), spans) } },
         },
         bundle: () => bundleWorkflows([moduleFile("instruments/trace-workflows")]),
       },
     },
     close: () => within(FLUSH_MS, sdk.shutdown(), sayTrouble),
   };
+}
+
+/** What spans of a workflow say of it. The exporter makes attributes of all it is given: a workflow's memo holds its question, also where Temporal gets that sealed. */
+function namesOf({ namespace, taskQueue, workflowType, workflowId, runId }: WorkflowInfo): WorkflowInfo {
+  return { namespace, taskQueue, workflowType, workflowId, runId } as WorkflowInfo; // of which nothing else is wanted
 }
 
 /** How long the end of a command waits for a collector. */

@@ -198,6 +198,12 @@ describe("a worker with all instruments, and one run that it carries", () => {
     expect(sent).not.toMatch(/NODE_BRIEF|RUN_DIRECTIVE|gen_ai\.(input|output)\.messages|stepsCompleted/);
   });
 
+  test("sends of a workflow what Temporal calls it, and not its memo, which holds the question that waits", () => {
+    const ofWorkflows = collector.spans.filter(({ name }) => /^(?:RunWorkflow|StartActivity):/.test(name));
+    const said = new Set(ofWorkflows.flatMap(({ attributes }) => Object.keys(attributes)));
+    expect([...said].sort()).toEqual(["namespace", "runId", "taskQueue", "workflowId", "workflowType"]);
+  });
+
   test(
     "is not ready while Temporal is away, lives on, and is ready again when it is back",
     { tags: "slow" },
