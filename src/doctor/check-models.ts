@@ -273,22 +273,29 @@ class Visit {
         return this.until("reachable", said, `Correct ${place}.`);
       return this.judgeSilence(error, list, place);
     }
-    const isServed = status < 500 && (status < 300 || status >= 400);
+    const again = error instanceof ModelError && error.retryable;
+    // What is no answer is asked for again as well, and mostly in vain.
+    const isBusy = again && error.code !== "LLM_BAD_RESPONSE";
+    const isOwn = status === 529 || (status === 503 && this.isOfType(/^application\/(?:\w+\+)?json\b/i));
+    const isServed = (status < 500 && (status < 300 || status >= 400)) || (isBusy && isOwn);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
-    const isSite = status < 300 && /^text\/html\b/i.test(this.seen?.headers.get("content-type") ?? "");
+    const isSite = status < 300 && this.isOfType(/^text\/html\b/i);
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
     if (status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR")
       return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
-    if (status === 404 || (isUnlisted && status < 429)) {
+    if ((status === 404 && !isBusy) || (isUnlisted && status < 429)) {
       const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";
       const name = settingOf(usedBy, "model");
       return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
     }
-    const again = error instanceof ModelError && error.retryable;
     const remedy = again ? "Try again; runs do so by themselves." : `Mend what it names at ${this.where}.`;
-    return this.until("calls a tool", said, remedy, again && status === 429 ? "warning" : "failed");
+    return this.until("calls a tool", said, remedy, isBusy ? "warning" : "failed");
+  }
+
+  private isOfType(type: RegExp): boolean {
+    return type.test(this.seen?.headers.get("content-type") ?? "");
   }
 
   /** Nothing came back at all, or nothing in time. */

@@ -358,6 +358,19 @@ describe("a model", () => {
     expect(busy.of("calls a tool")).toMatchObject({ status: "warning" });
   });
 
+  const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+  test.each<[string, number, object]>([
+    ["Anthropic's own status", 529, overloaded],
+    ["as JSON under 503", 503, { error: { code: 503, message: "Loading model", type: "unavailable_error" } }],
+    ["in place of an answer", 200, overloaded],
+    ["under 404", 404, { detail: "DEGRADED function cannot be invoked" }],
+  ])("that is overloaded, %s, is there: runs ask it again", async (_, status, body) => {
+    const { of } = await checked(posts((response) => json(response, status, body)));
+    expect(of("reachable")).toMatchObject({ status: "ok" });
+    const remedy = "Try again; runs do so by themselves.";
+    expect(of("calls a tool")).toMatchObject({ status: "warning", remedy });
+  });
+
   test("that refuses a parameter is asked again without it, as in runs", async () => {
     const { findings } = await checked(
       posts((response, asked) =>
