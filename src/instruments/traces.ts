@@ -33,8 +33,11 @@ export const TRACES_NEED = [
   "@temporalio/interceptors-opentelemetry@1.24.0",
 ] as const;
 
-/** They are not installed. */
+/** What the environment asks for is not there. */
 export class TracesMissing extends Error {}
+
+const NO_EXPORTER =
+  "OTEL_TRACES_EXPORTER names no exporter that OpenTelemetry's SDK has (docs/metrics.md). Correct it, or set OTEL_SDK_DISABLED=true.";
 
 /** Where spans go, and how, say the variables that OpenTelemetry's SDK reads. Throws `TracesMissing`. */
 export async function openTraces({ captureContent, onTrouble }: TracesOptions): Promise<Traces> {
@@ -52,6 +55,7 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
   sdk.start();
   const provider = api.trace.getTracerProvider();
   const delegate = provider instanceof api.ProxyTracerProvider ? provider.getDelegate() : provider;
+  if (delegate === new api.ProxyTracerProvider().getDelegate()) throw new TracesMissing(NO_EXPORTER); // the one that does nothing
   if (!(delegate instanceof node.NodeTracerProvider)) {
     throw new Error("Another tracer provider is registered in this process.");
   }
