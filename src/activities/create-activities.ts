@@ -14,7 +14,7 @@ import { runBelow } from "./run-below.js";
 import { keepPassedNode, recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
-import { checkStands, openFiles } from "./run-scope.js";
+import { checkStands, openFiles, refuseEarlierFiles } from "./run-scope.js";
 import { quickTurns } from "./quick-turns.js";
 import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
@@ -151,7 +151,11 @@ function guarded(
     refuseUnsigned(deps, input);
     failpoint("activity.begun");
     await checkStands(deps.store);
-    const result = await activity(input).catch((error: unknown) => {
+    const work = async (): Promise<unknown> => {
+      await refuseEarlierFiles(deps.store, input);
+      return activity(input);
+    };
+    const result = await work().catch((error: unknown) => {
       throw toActivityError(error);
     });
     failpoint("activity.before-report");

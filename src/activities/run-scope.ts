@@ -1,14 +1,15 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import type { OpenRunInput } from "../contract/activities.js";
+import type { OfRun, OpenRunInput } from "../contract/activities.js";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";
+import type { RunPhase } from "../core/run/phase.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { excerpt } from "../core/text.js";
 import { whyLost } from "../store/lost-store.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
-import { unwrap } from "./failures.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
 
 /** Refuses a run of another store with a sentence. Retryable: a worker with the right store may come. */
 export function checkStore(store: Store, storeId: string | undefined): void {
@@ -31,6 +32,23 @@ export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
   const files = unwrap(await store.runs.openFiles(run.projectId, run.runId, executionOf(run)));
   files.claim.assertHeld();
   return files;
+}
+
+/** What an activity is asked for: most for a run, `run.open` for one that is not there yet. */
+export interface Asked extends Partial<OfRun> {
+  readonly phase?: RunPhase;
+}
+
+/**
+ * Refuses to go on with files that lack what the run has seen: a backup was put in the place of a store that had gone on, or a copy was. A
+ * conversation without its end would be gone on with, and what a user has said be lost. That the run fails is written down.
+ */
+export async function refuseEarlierFiles(store: Store, { run, auditLines = 0, phase }: Asked): Promise<void> {
+  if (run === undefined || auditLines === 0 || phase === "failed") return;
+  const { audit } = await openFiles(store, run);
+  if (await audit.holds(auditLines)) return;
+  const message = `The files of run ${run.runId} in ${store.dir} are older than the run: its audit log has fewer lines than the ${auditLines} that the run has seen. They are those of a backup, or of a copy of the store. To go on from what they say: interlock retry ${run.runId}`;
+  throw toApplicationFailure({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { OpenRunInput, VerifyInput } from "../contract/activities.js";
-import type { RunPhase } from "../core/run/phase.js";
-import type { RunRef } from "../core/run/run-ref.js";
 import { SIGNED_ONLY, startStatement } from "../contract/signed.js";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";
 import type { StartSignatures } from "../store/start-signatures.js";
 import type { Store } from "../store/store.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
+import type { Asked } from "./run-scope.js";
 
 /** Whether runs have to be signed is the worker's to say: there are signatures only where they have to. */
 export interface SigningDeps {
@@ -44,12 +43,6 @@ async function isSigned(store: Store, runId: string): Promise<boolean> {
   if (known === undefined) return false;
   const { request } = unwrap(await store.runs.openFiles(known.projectId, runId));
   return (await request.read())?.signed === true;
-}
-
-/** What an activity is asked for: most for a run, `run.open` for one that is not there yet. */
-interface Asked {
-  readonly run?: RunRef;
-  readonly phase?: RunPhase;
 }
 
 /**

@@ -85,6 +85,13 @@ export type OpenRunInput = (
 /** A build that knows whole graphs only finds none where there is a part: it fails its task, and decides nothing by it. */
 export type OpenRunResult = OpenedRun | (Omit<OpenedRun, "graph"> & { readonly graphPart: WorkflowGraph });
 
+/** Which run an activity is for, and what that has seen of its files. */
+export interface OfRun {
+  readonly run: RunRef;
+  /** So many lines the run knows its audit log to have: files with fewer are not those that it was worked on with. Absent where nobody says. */
+  readonly auditLines?: number;
+}
+
 export interface GraphPartInput {
   readonly run: RunRef;
   readonly nodeId: string;
@@ -92,12 +99,9 @@ export interface GraphPartInput {
   readonly around: boolean;
 }
 
-export interface LoadStateInput {
-  readonly run: RunRef;
-}
+export type LoadStateInput = OfRun;
 
-export interface ModelTurnInput {
-  readonly run: RunRef;
+export interface ModelTurnInput extends OfRun {
   /** Counts node visits from 1; each has a conversation of its own. */
   readonly visit: number;
   /** Counts model turns of this visit from 1. */
@@ -193,8 +197,7 @@ export interface PlannedCall {
 /** What of the graph state a node is told when it begins. */
 export type GraphStateBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;
 
-export interface ToolCallInput {
-  readonly run: RunRef;
+export interface ToolCallInput extends OfRun {
   readonly conversation: string;
   readonly callId: string;
   readonly nodeId: string;
@@ -229,8 +232,7 @@ export interface ToolCallOutcome {
   readonly audit: AuditHead;
 }
 
-export interface NodePassInput {
-  readonly run: RunRef;
+export interface NodePassInput extends OfRun {
   /** Unique in the run. */
   readonly id: string;
   /** Counts node visits from 1. */
@@ -247,8 +249,7 @@ export interface NodePassInput {
   readonly below?: { readonly runId: string; readonly workflow: string; readonly usage: Usage };
 }
 
-export interface RunBelowInput {
-  readonly run: RunRef;
+export interface RunBelowInput extends OfRun {
   readonly nodeId: string;
   readonly agentId: string;
   /** What the run may still use, where it has a budget. */
@@ -260,8 +261,7 @@ export interface RunBelow {
   readonly input: Identified<GraphRunInput>;
 }
 
-export interface UserInput {
-  readonly run: RunRef;
+export interface UserInput extends OfRun {
   readonly conversation: string;
   readonly inputId: string;
   readonly nodeId: string;
@@ -276,8 +276,7 @@ export interface VerifyInput {
   readonly signature?: string;
 }
 
-export interface PhaseInput {
-  readonly run: RunRef;
+export interface PhaseInput extends OfRun {
   readonly phase: RunPhase;
   /** Somebody has paused the run. */
   readonly paused?: boolean;
@@ -300,8 +299,7 @@ export interface PhaseInput {
   readonly raises?: readonly string[];
 }
 
-export interface SnapshotInput {
-  readonly run: RunRef;
+export interface SnapshotInput extends OfRun {
   /** Absent where the graph state changed without a node boundary: the run begins or fails. */
   readonly boundary?: NodeBoundary;
   /** Of a run with a story. */

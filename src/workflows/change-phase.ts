@@ -48,7 +48,7 @@ export async function changePhase(
   record.noteTold(Date.now());
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
-      run: record.opened.run,
+      ...record.scope,
       phase,
       ...(paused ? { paused } : {}),
       change: record.carried.phaseChanges,

@@ -50,7 +50,7 @@ export async function closeFailedGraphState(record: RunRecord, fault: Fault): Pr
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEntries | undefined> {
   const graph = heldState(record);
   const input = {
-    run: record.opened.run,
+    ...record.scope,
     ...(graph === undefined ? {} : { graph }),
     ...(boundary === undefined ? {} : { boundary }),
   };

@@ -8,7 +8,7 @@ import { summary } from "./summary.js";
  * steps are nodes it would find what its own later calls have made of the document. There a regular activity reads it.
  */
 export function loadDocument(record: RunRecord, text: string): Promise<LoadedState> {
-  const asked = { run: record.opened.run };
+  const asked = record.scope;
   const shown = summary(text);
   if (record.recordsReads) return runActivities["state.load"].executeWithOptions(shown, [asked]);
   return localActivities["state.load"].executeWithOptions(shown, [asked]);

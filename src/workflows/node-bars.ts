@@ -9,7 +9,7 @@ import type { Summary } from "./summary.js";
 const bars = new WeakMap<RunRecord, Promise<unknown>[]>();
 
 export function showBar(record: RunRecord, shown: Summary): void {
-  const bar = runActivities["state.snapshot"].executeWithOptions(shown, [{ run: record.opened.run }]);
+  const bar = runActivities["state.snapshot"].executeWithOptions(shown, [record.scope]);
   // What it stands for is kept, whatever becomes of it.
   const over = bar.catch(() => undefined);
   bars.set(record, [...(bars.get(record) ?? []), over]);

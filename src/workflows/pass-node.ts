@@ -47,7 +47,7 @@ async function goOn(
   const { conditions } = record;
   const outcome = await runActivities["node.pass"].executeWithOptions(summary(`${nodeId} → ${next}`), [
     {
-      run: record.opened.run,
+      ...record.scope,
       id: `pass-${visit}.${attempt}-${nodeId}`,
       visit,
       nodeId,

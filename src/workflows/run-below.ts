@@ -67,7 +67,7 @@ function prepare(record: RunRecord, nodeId: string): Promise<RunBelow> {
   const budget = budgetBelow(record);
   return runActivities["run.below"].executeWithOptions(summary(nodeId), [
     {
-      run: record.opened.run,
+      ...record.scope,
       nodeId,
       agentId: record.agentOf(nodeId),
       ...(budget === undefined ? {} : { budget }),

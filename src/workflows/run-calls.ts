@@ -51,7 +51,7 @@ function runCall(
 ): Promise<ToolCallOutcome> {
   const { conditions } = record;
   const input: ToolCallInput = {
-    run: record.opened.run,
+    ...record.scope,
     conversation: kind.conversation(record),
     callId: call.id,
     nodeId,

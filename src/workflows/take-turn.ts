@@ -79,7 +79,7 @@ async function askModel(
   const named = model === undefined ? "" : ` · ${model.model}`;
   const shown = summary(`model turn ${turn} · ${nodeId}${named}`);
   const input: ModelTurnInput = {
-    run: record.opened.run,
+    ...record.scope,
     visit,
     turn,
     nodeId,

@@ -43,7 +43,7 @@ export async function writeUserInput(
   { id: inputId, ...said }: PendingAnswer,
 ): Promise<void> {
   const input = {
-    run: record.opened.run,
+    ...record.scope,
     conversation: kind.conversation(record),
     inputId,
     nodeId: record.nodeId,

@@ -1,16 +1,21 @@
 import { once } from "node:events";
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
+import { backupStore } from "../../src/store/backup/backup-store.js";
 import type { BackupReport } from "../../src/store/backup/one-backup.js";
+import { restoreStore } from "../../src/store/backup/restore-store.js";
 import { type Store, openStore } from "../../src/store/store.js";
+import { startWorker } from "../../src/worker.js";
+import { eventually } from "../fakes/eventually.js";
 import { jsonLines, valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { until } from "./harness.js";
+import { type Bench, openBench, until } from "./harness.js";
 import { Shell, jsonOf } from "./shell.js";
 import { openWorkerPlace } from "./worker-place.js";
 
@@ -160,6 +165,69 @@ describe("a store that is backed up while its runs go on, and restored elsewhere
       const files = valueOf(await restored.runs.openFiles(projectId, working.runId));
       expect((await verifyAuditLog(files.logFile, await again.auditHead())).findings).toEqual([]);
       await expectFiles(restored, projectId);
+    },
+  );
+});
+
+/** Asks two things one after the other, then ends: a bundle run with what it declares, a graph run at its last node. */
+function asksTwice(request: ChatRequestBody): ScriptedAnswer {
+  const words = wordsIn(request);
+  if (nodeOf(request) !== "" && nodeOf(request) !== "ask") return straightOn(request);
+  if (!words.includes("blue")) return { content: "Which colour?" };
+  if (!words.includes("large")) return { content: "Which size?" };
+  if (nodeOf(request) === "ask") return straightOn(request);
+  const isSaved = request.messages.some(({ tool_calls: calls }) =>
+    calls?.some(({ function: { name } }) => name === "save_output"),
+  );
+  if (isSaved) return { content: "Saved.\n\nWORKFLOW COMPLETE" };
+  return { calls: [call("save_output", { file_path: "request-1.md", content: words.join(" ") })] };
+}
+
+/** The store as it was at its backup takes the place of the bench's, with a worker of its own. */
+async function takeBack(bench: Bench, backup: string): Promise<void> {
+  await bench.stopWorker();
+  const there = join(bench.dir, "there");
+  await restoreStore(backup, there, bench.config.roots);
+  const store = await openStore(there, bench.config.taskQueue, bench.config.roots);
+  const worker = await startWorker(bench.config, {
+    connection: { address: bench.environment["TEMPORAL_ADDRESS"] ?? "" },
+    namespace: "default",
+    store,
+    workflowBundle: { codePath: inject("workflowBundle") },
+  });
+  onTestFinished(() => worker.shutdown());
+}
+
+describe("a worker whose store lacks what a run was told since its backup", () => {
+  test.for(["bundle", "graph"] as const)(
+    "does not go on without it: a %s run fails and says so, asks no model, and a retry asks again",
+    async (kind) => {
+      const bench = await openBench(asksTwice);
+      const run = kind === "bundle" ? await bench.startBundle() : await bench.start(twoNodePackage());
+      const { currentNodeId: nodeId } = await until(run, "waiting-user");
+      const backup = join(bench.dir, "backup");
+      await backupStore(bench.store.dir, backup);
+      await run.answer({ nodeId, text: "blue" });
+      const isAskedTwice = async () => (await run.state()).question?.text === "Which size?";
+      await eventually(isAskedTwice);
+      const asked = bench.model.requests.length;
+      await takeBack(bench, backup);
+      await run.answer({ nodeId, text: "large" });
+      await expect(run.result()).rejects.toMatchObject({
+        code: "E_PRECONDITION_FAILED",
+        message: expect.stringMatching(/older than the run.*backup.*interlock retry/) as string,
+      });
+      expect(bench.model.requests).toHaveLength(asked);
+      const again = await bench.client.retry(run.runId);
+      for (const [question, text] of [
+        ["Which colour?", "blue"],
+        ["Which size?", "large"],
+      ] as const) {
+        await eventually(async () => (await again.state()).question?.text === question);
+        await again.answer({ nodeId, text });
+      }
+      await again.result();
+      expect((await again.state()).phase).toBe("completed");
     },
   );
 });

@@ -20,6 +20,7 @@ import type { Question } from "./question.js";
 import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
 import { carriedLines, passedLines } from "./progress-lines.js";
+import type { RunRef } from "./run-ref.js";
 import { TaskLoad } from "./task-load.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
@@ -88,6 +89,11 @@ export class RunRecord {
   get opened(): OpenedRun {
     if (this.open === undefined) throw new Error("The run is not open yet.");
     return this.open;
+  }
+
+  /** What an activity is told of whose it is: files that lack what the run has seen are not gone on with. */
+  get scope(): { readonly run: RunRef; readonly auditLines: number } {
+    return { run: this.opened.run, auditLines: this.carried.audit.lines };
   }
 
   /** What its worker has found counts, else what whoever started the run says; nothing is set where nobody knows yet. */

@@ -66,6 +66,13 @@ export class AuditLog {
     return { lines: this.lines, sha256: this.last };
   }
 
+  /** Whether it has so many lines. Before it is said to have fewer it is read under its lock: a file system of several hosts may show an older one. */
+  async holds(lines: number): Promise<boolean> {
+    if (this.lines < lines) await this.log.refresh();
+    if (this.lines < lines) await this.log.append(() => []);
+    return this.lines >= lines;
+  }
+
   /** What the events come to. */
   async totals(): Promise<AuditTotals> {
     await this.log.refresh();

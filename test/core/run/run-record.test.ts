@@ -158,6 +158,13 @@ test("a run carries which one below it waits for that goes on by itself, until i
   expect(record.carried).not.toHaveProperty("awaits");
 });
 
+test("a run tells its activities how far it has seen its audit log", () => {
+  const record = openedRecord();
+  record.noteAudit({ lines: 7, sha256: "b" });
+  record.noteAudit({ lines: 6, sha256: "a" });
+  expect(record.scope).toEqual({ run: OPENED.run, auditLines: 7 });
+});
+
 test("a run without first words says none", () => {
   expect(openedRecord().firstWords).toBeUndefined();
 });

@@ -30,6 +30,14 @@ async function threeEvents() {
 }
 
 describe("an audit log", () => {
+  test("says how many lines it holds at least, those of other processes too", async () => {
+    const [log, other] = [openLog(), openLog()];
+    expect(await log.holds(1)).toBe(false);
+    await other.record(call("a"), NOW);
+    expect(await log.holds(1)).toBe(true);
+    expect(await log.holds(2)).toBe(false);
+  });
+
   test("writes one line per event, each naming the hash of the one before", async () => {
     const log = openLog();
     const first = await log.record(call("a", { input: { x: 1 } }), NOW);
