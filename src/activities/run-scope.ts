@@ -45,9 +45,15 @@ export interface Asked extends Partial<OfRun> {
  */
 export async function refuseEarlierFiles(store: Store, { run, auditLines = 0, phase }: Asked): Promise<void> {
   if (run === undefined || auditLines === 0 || phase === "failed") return;
-  const { audit } = await openFiles(store, run);
-  if (await audit.holds(auditLines)) return;
-  const message = `The files of run ${run.runId} in ${store.dir} are older than the run: its audit log has fewer lines than the ${auditLines} that the run has seen. They are those of a backup, or of a copy of the store. To go on from what they say: interlock retry ${run.runId}`;
+  checkStore(store, run.storeId);
+  const found = await store.runs.openFiles(run.projectId, run.runId, executionOf(run));
+  const isThere = found.ok || found.error.code !== "E_RUN_NOT_FOUND";
+  if (isThere && (await (await openFiles(store, run)).audit.holds(auditLines))) return;
+  const what = isThere
+    ? `are older than the run: its audit log has fewer lines than the ${auditLines} that the run has seen`
+    : "are not there, and the run has begun";
+  const how = isThere ? "To go on from what they say" : "Where they are lost, to begin it anew";
+  const message = `The files of run ${run.runId} in ${store.dir} ${what}. The store is that of a backup, or a copy of one that has gone on. ${how}: interlock retry ${run.runId}`;
   throw toApplicationFailure({ code: "E_PRECONDITION_FAILED", message });
 }
 

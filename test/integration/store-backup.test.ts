@@ -13,6 +13,7 @@ import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { jsonLines, valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { writePackage } from "../fakes/package-fixture.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, until } from "./harness.js";
@@ -183,6 +184,10 @@ function asksTwice(request: ChatRequestBody): ScriptedAnswer {
   return { calls: [call("save_output", { file_path: "request-1.md", content: words.join(" ") })] };
 }
 
+function packageIn(bench: Bench): Promise<string> {
+  return writePackage(join(bench.dir, "package"), twoNodePackage());
+}
+
 /** The store as it was at its backup takes the place of the bench's, with a worker of its own. */
 async function takeBack(bench: Bench, backup: string): Promise<void> {
   await bench.stopWorker();
@@ -230,4 +235,27 @@ describe("a worker whose store lacks what a run was told since its backup", () =
       expect((await again.state()).phase).toBe("completed");
     },
   );
+
+  test("does not go on without it: a run that was begun since fails and says so, and a retry begins it anew", async () => {
+    const bench = await openBench(asksTwice);
+    const backup = join(bench.dir, "backup");
+    const { packageId } = valueOf(await bench.store.packages.install(await packageIn(bench)));
+    await backupStore(bench.store.dir, backup);
+    const run = await bench.client.start({ projectRoot: bench.projectRoot, packageId });
+    await until(run, "waiting-user");
+    await takeBack(bench, backup);
+    await run.answer({ nodeId: "ask", text: "blue" });
+    await expect(run.result()).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringMatching(/not there.*backup.*interlock retry/) as string,
+    });
+    const again = await bench.client.retry(run.runId);
+    for (const text of ["blue", "large"]) {
+      await eventually(async () => (await again.state()).question?.text.endsWith("?") === true);
+      const { text: question } = (await again.state()).question ?? {};
+      await again.answer({ nodeId: "ask", text });
+      await eventually(async () => (await again.state()).question?.text !== question);
+    }
+    expect(await again.result()).toMatchObject({ stepsCompleted: NODES });
+  });
 });
