@@ -33,8 +33,8 @@ function left(missing: string): string {
 }
 
 /**
- * Which models a run uses from its beginning to its end, those of these agents among them: what it has kept, what it is started
- * with, or this worker's default. Undefined for a rehearsal. Throws for the workflow where this worker lacks one, and for the
+ * Which models a run uses from its beginning to its end, those of these agents among them: what it has kept, what the run above it uses,
+ * what it is started with, or this worker's default. Undefined for a rehearsal. Throws for the workflow where this worker lacks one, and for the
  * operator where a cost budget meets a model without a price.
  */
 export async function chooseModels(
@@ -47,7 +47,8 @@ export async function chooseModels(
   const kept = await keptModels(store, input, known);
   // A run that goes on as new is asked nothing: it was begun so, or by an earlier version.
   if (execution?.continued === true) return kept;
-  const models = kept ?? catalog.choose(input.model, agentIds);
+  const above = known === undefined && "parent" in input ? input.parent?.runId : undefined;
+  const models = kept ?? catalog.choose(input.model, agentIds, await modelsIn(store, input, above));
   if ("missing" in models) throw modelMissing(models.missing);
   for (const agentId of agentIds) {
     const [first] = modelsOf(models, agentId);
@@ -70,9 +71,18 @@ async function keptModels(
     return isSame ? kept?.models : undefined;
   }
   const fork = "fork" in input ? input.fork : undefined;
-  if (fork === undefined) return undefined;
-  const source = await store.runs.findRun(fork.runId);
-  const kept = source.ok ? await requestIn(store, source.value) : undefined;
+  return modelsIn(store, input, fork?.runId);
+}
+
+/** Those of another run, unless it was started with another model than this one. */
+async function modelsIn(
+  store: Store,
+  input: OpenRunInput["input"],
+  runId: string | undefined,
+): Promise<RunModels | undefined> {
+  if (runId === undefined) return undefined;
+  const found = await store.runs.findRun(runId);
+  const kept = found.ok ? await requestIn(store, found.value) : undefined;
   const isSame = canonicalJson(kept?.input["model"] ?? {}) === canonicalJson(input.model ?? {});
   return isSame ? kept?.models : undefined;
 }

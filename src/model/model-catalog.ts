@@ -104,14 +104,22 @@ export class ModelCatalog {
     return entry && this.reach(entry, name);
   }
 
-  /** What a run is to use from its beginning to its end, with these agents; or what this worker lacks for it. */
-  choose(wanted: WantedModel | undefined, agentIds: readonly string[]): RunModels | Missing {
+  /**
+   * What a run is to use from its beginning to its end, with these agents; or what this worker lacks for it. A run below another one uses
+   * what that one does (`above`), and for other agents their own.
+   */
+  choose(
+    wanted: WantedModel | undefined,
+    agentIds: readonly string[],
+    above?: RunModels,
+  ): RunModels | Missing {
     const agents = [...new Set(agentIds)];
-    const chain = this.chainOf(wanted);
+    const chain = above === undefined || above.chain.length === 0 ? this.chainOf(wanted) : above.chain;
     const first = "missing" in chain ? undefined : chain[0];
     const own: { agentId: string; chain: readonly ModelRef[] }[] = [];
     for (const agentId of agents) {
-      const found = this.chainOfAgent(agentId, first);
+      const taken = above?.agents?.find((agent) => agent.agentId === agentId)?.chain;
+      const found = taken ?? this.chainOfAgent(agentId, first);
       if (found === undefined) continue;
       if ("missing" in found) return found;
       own.push({ agentId, chain: found });

@@ -11,9 +11,10 @@ import type { RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
+import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { straightOn } from "../fakes/walk.js";
+import { nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 import { MAIN, jsonOf, newShell, shellOf } from "./shell.js";
 
@@ -92,6 +93,34 @@ describe("a run's model", () => {
       ];
       expect(after.toSorted((a, b) => a - b)).toEqual([0, 3]);
     }
+  });
+
+  test("that is nobody's choice is that of the runs below as well, whichever worker opens them", async () => {
+    const bench = await openBench((request) =>
+      nodeOf(request) === "plan" && !wordsIn(request).includes("Go on.")
+        ? { content: "Shall it go on?" }
+        : firstWay(request),
+    );
+    const other = await endpoint(firstWay);
+    const end = { type: "end" };
+    const nested = nestedPackage({
+      main: { nodes: { plan: {}, parts: { type: "subworkflow", workflow: "part" }, done: end } },
+      part: { nodes: { draft: {}, ready: end } },
+    });
+    const run = await bench.start(nested, { workflowRef: "main" });
+    await until(run, "waiting-user");
+    await bench.stopWorker();
+    const entry = { model: "scripted", baseUrl: bench.model.baseUrl, apiKeyVariable: "FIRST_KEY" };
+    await anotherWorker(bench, {
+      ...(await settings(bench, { models: { first: entry } })),
+      FIRST_KEY: "test-key",
+      OPENAI_BASE_URL: other.baseUrl,
+      INTERLOCK_MODEL: "other",
+    });
+    await run.answer({ nodeId: "plan", text: "Go on." });
+    await run.result();
+    expect(other.requests).toEqual([]);
+    expect(nodesAsked(bench.model.requests)).toEqual(["plan", "plan", "draft", "ready", "done"]);
   });
 
   test("whose key one worker lacks is left to the one that has it", async () => {
