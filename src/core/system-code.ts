@@ -14,6 +14,11 @@ export function requireSystemCode(error: unknown): string {
   return code;
 }
 
+/** What helps where something could not be written: room on a full disk, else what is known of the place. */
+export function writeRemedy(code: string, ofPlace: string): string {
+  return code === "ENOSPC" || code === "EDQUOT" ? "make room there, and call again" : ofPlace;
+}
+
 /** What such an error says. */
 export function systemWords({ message }: Error): string {
   return OF_QUOTA.test(message)

@@ -5,6 +5,7 @@ import {
   systemWords,
   unreadNow,
   wordsOf,
+  writeRemedy,
 } from "../../src/core/system-code.js";
 
 /** As Node throws it. */
@@ -24,6 +25,15 @@ test("other errors keep their code and their words", () => {
   expect([systemCode(full), systemWords(full)]).toEqual(["ENOSPC", "ENOSPC: no space left on device, write"]);
   const other = thrown("Unknown system error -1220");
   expect([systemCode(other), systemWords(other)]).toEqual(["Unknown system error -1220", other.message]);
+});
+
+test("what helps against a full disk is room, whatever else is known of the place", () => {
+  const remedies = ["ENOSPC", "EDQUOT", "EACCES"].map((code) => writeRemedy(code, "look there"));
+  expect(remedies).toEqual([
+    "make room there, and call again",
+    "make room there, and call again",
+    "look there",
+  ]);
 });
 
 test("what has no code is no error of the system", () => {

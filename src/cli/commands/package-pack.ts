@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { isError } from "../../core/package/findings.js";
 import { archiveNameOf } from "../../core/package/package-id.js";
-import { requireSystemCode } from "../../core/system-code.js";
+import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
 import { excerpt, shellWord } from "../../core/text.js";
 import { packPackage, readPackable } from "../../store/packages/pack-package.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -23,7 +23,9 @@ export async function packagePackCommand(dir: string, options: PackOptions): Pro
   if (loaded === undefined || findings.some(isError)) return refused(findings, options);
   const out = await outputOf(options.out ?? archiveNameOf(loaded.manifest), listing.root);
   const changed = await packPackage(listing, out).catch((error: unknown) => {
-    throw new CommandError(`"${excerpt(out)}" cannot be written (${requireSystemCode(error)}).`);
+    const code = requireSystemCode(error);
+    const remedy = writeRemedy(code, "check the directory it is to lie in");
+    throw new CommandError(`"${excerpt(out)}" cannot be written (${code}): ${remedy}.`);
   });
   if (changed.length > 0) return refused(changed, options);
   const { size } = await stat(out);

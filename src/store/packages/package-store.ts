@@ -8,7 +8,7 @@ import { failpoint } from "../../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
 import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
-import { requireSystemCode } from "../../core/system-code.js";
+import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
@@ -288,7 +288,9 @@ interface FoundPackage {
 }
 
 function notWritten(error: unknown): Result<never> {
-  return fail("E_INTERNAL", `The packages of the store could not be written (${requireSystemCode(error)}).`);
+  const code = requireSystemCode(error);
+  const remedy = writeRemedy(code, "let this user write there, and see to the disk");
+  return fail("E_INTERNAL", `The packages of the store could not be written (${code}): ${remedy}.`);
 }
 
 function unknown(packageId: string): Result<never> {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { isLitter } from "../../core/package/package-path.js";
-import { requireSystemCode } from "../../core/system-code.js";
+import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import { syncDirectory } from "../../store/disk/atomic-file.js";
 import { removeLeftover } from "../../store/disk/remove-leftover.js";
@@ -39,10 +39,9 @@ export async function writePackage(
     await syncDirectory(there === "nothing" ? dirname(out) : out);
     return ok(findings);
   } catch (error) {
-    return fail(
-      "E_INTERNAL",
-      `cannot be written (${requireSystemCode(error)}): check the directory it is to lie in`,
-    );
+    const code = requireSystemCode(error);
+    const remedy = writeRemedy(code, "check the directory it is to lie in");
+    return fail("E_INTERNAL", `cannot be written (${code}): ${remedy}`);
   } finally {
     await removeLeftover(temporary);
   }
