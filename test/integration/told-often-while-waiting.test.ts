@@ -2,8 +2,10 @@
 import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { STEP_SIZES } from "../../src/core/step-size.js";
 import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
+import { eventually } from "../fakes/eventually.js";
 import type { Script } from "../fakes/scripted-model.js";
 import { asksAndGoesOn, toldUntil } from "../fakes/told-often.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -19,6 +21,13 @@ afterAll(() => early.close());
 
 const openBenchThere = (script: Script, environment: Record<string, string> = {}) =>
   openBench(script, { TEMPORAL_ADDRESS: early.address, ...environment });
+
+/** Raises the budget by a little, and waits until that is written down: a run that hears of the next raise before continues later. */
+async function raised(run: RunHandle): Promise<void> {
+  const { audit } = await run.state();
+  await run.raiseBudget({ scope: "run", add: { tokens: 1 } });
+  await eventually(async () => (await run.state()).audit.lines > audit.lines);
+}
 
 describe.each(STEP_SIZES)("a run by %s that is told very much", (steps) => {
   test("while it waits for an answer goes on waiting with its question, and takes the answer", async () => {
@@ -47,7 +56,7 @@ describe.each(STEP_SIZES)("a run by %s that is told very much", (steps) => {
       budget: { run: { turns: 1, tokens: 1_000_000 } },
     });
     const { question } = await until(run, "waiting-user");
-    await toldUntil(run, 2, () => run.raiseBudget({ scope: "run", add: { tokens: 1 } }));
+    await toldUntil(run, 2, () => raised(run));
     expect((await run.state()).question).toEqual(question);
     await run.pause();
     await run.raiseBudget({ add: { turns: 50 } });
@@ -69,7 +78,7 @@ describe.each(STEP_SIZES)("a run by %s that is told very much", (steps) => {
     await isAsked;
     await run.pause();
     answer();
-    await toldUntil(run, 2, () => run.raiseBudget({ scope: "run", add: { tokens: 1 } }));
+    await toldUntil(run, 2, () => raised(run));
     expect(await run.state()).toMatchObject({ paused: true });
     expect(bench.model.requests).toHaveLength(1);
     await run.resume();
