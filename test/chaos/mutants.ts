@@ -163,7 +163,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "budget-not-obeyed",
-    patches: [{ file: "core/run/waits.ts", from: "if (breach !== undefined)", to: "if (false)" }],
+    patches: [
+      {
+        file: "core/run/waits.ts",
+        from: 'undefined ? undefined : "budget"',
+        to: "undefined ? undefined : undefined",
+      },
+    ],
     user: SHORT_OF_BUDGET,
     verdicts: ["doubled"],
   },
@@ -172,8 +178,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "workflows/continue-run-as-new.ts",
-        from: "carried: record.carried",
-        to: "carried: { ...record.carried, budget: record.input.budget ?? {} }",
+        from: "carried: record.handedOn",
+        to: "carried: { ...record.handedOn, budget: record.input.budget ?? {} }",
       },
     ],
     user: { budget: { run: { turns: 2 }, raise: 30 } },
