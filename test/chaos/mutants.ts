@@ -163,13 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "budget-not-obeyed",
-    patches: [
-      {
-        file: "core/run/waits.ts",
-        from: 'undefined ? undefined : "budget"',
-        to: "undefined ? undefined : undefined",
-      },
-    ],
+    patches: [{ file: "core/run/waits.ts", from: ': "budget"', to: ": undefined" }],
     user: SHORT_OF_BUDGET,
     verdicts: ["doubled"],
   },
