@@ -1,7 +1,7 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import type { OfRun, OpenRunInput } from "../contract/activities.js";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
-import { type Fault, fail } from "../core/errors.js";
+import { type Fault, type Result, fail } from "../core/errors.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { excerpt } from "../core/text.js";
@@ -28,8 +28,16 @@ export async function checkStands(store: Store): Promise<void> {
 
 /** The files of a run of this store, for its execution. Throws `ExecutionOver`. */
 export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
+  return held(await findFiles(store, run));
+}
+
+async function findFiles(store: Store, run: RunRef): Promise<Result<RunFiles>> {
   checkStore(store, run.storeId);
-  const files = unwrap(await store.runs.openFiles(run.projectId, run.runId, executionOf(run)));
+  return store.runs.openFiles(run.projectId, run.runId, executionOf(run));
+}
+
+function held(found: Result<RunFiles>): RunFiles {
+  const files = unwrap(found);
   files.claim.assertHeld();
   return files;
 }
@@ -45,10 +53,9 @@ export interface Asked extends Partial<OfRun> {
  */
 export async function refuseEarlierFiles(store: Store, { run, auditLines = 0, phase }: Asked): Promise<void> {
   if (run === undefined || auditLines === 0 || phase === "failed") return;
-  checkStore(store, run.storeId);
-  const found = await store.runs.openFiles(run.projectId, run.runId, executionOf(run));
+  const found = await findFiles(store, run);
   const isThere = found.ok || found.error.code !== "E_RUN_NOT_FOUND";
-  if (isThere && (await (await openFiles(store, run)).audit.holds(auditLines))) return;
+  if (isThere && (await held(found).audit.holds(auditLines))) return;
   const what = isThere
     ? `are older than the run: its audit log has fewer lines than the ${auditLines} that the run has seen`
     : "are not there, and the run has begun";

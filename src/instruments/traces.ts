@@ -96,7 +96,10 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
   };
 }
 
-/** What spans of a workflow say of it. The exporter makes attributes of all it is given: a workflow's memo holds its question, also where Temporal gets that sealed. */
+/**
+ * What spans of a workflow say of it. The exporter makes attributes of all it is given: a workflow's memo holds its question, also where
+ * Temporal gets that sealed.
+ */
 function namesOf({ namespace, taskQueue, workflowType, workflowId, runId }: WorkflowInfo): WorkflowInfo {
   return { namespace, taskQueue, workflowType, workflowId, runId } as WorkflowInfo; // of which nothing else is wanted
 }

@@ -5,7 +5,7 @@ import { FIRST_WORDS_ID, type TakenAnswer, type TakenUpdate } from "./carried-ru
 import { ANSWER_PREVIEW_CHARS, MAX_USER_INPUT_BYTES } from "./limits.js";
 import { questionIn } from "./question.js";
 import type { RunRecord } from "./run-record.js";
-import { breachOf } from "./waits.js";
+import { breachOf, isAskedForBudget } from "./waits.js";
 
 /**
  * What a run is told while it goes on, once its shape is known: why it is refused, and what it changes. What refuses changes
@@ -68,7 +68,7 @@ export function answerRefusal(
   if (question.nodeId !== nodeId) {
     return `The run waits for an answer at ${question.nodeId}, not at ${nodeId}.`;
   }
-  if (question.code === "BUDGET_EXCEEDED") {
+  if (isAskedForBudget(record)) {
     return "The run waits for its budget to be raised, not for an answer.";
   }
   const asked = questionIn(record.carried);

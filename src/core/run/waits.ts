@@ -32,19 +32,19 @@ export function isBreachOver(record: RunRecord, { scope, unit, limit }: BudgetBr
   return now?.scope !== scope || now.unit !== unit || now.limit !== limit || record.carried.ended;
 }
 
-/** It is this limit that the run waits with. */
-export function isAskedFor({ question }: RunRecord, breach: BudgetBreach): boolean {
-  return question?.code === USED_UP && question.text === describeBreach(breach);
-}
-
 /** It waits for room in its budget, since an execution before this one if need be. */
 export function isAskedForBudget({ question }: RunRecord): boolean {
   return question?.code === USED_UP;
 }
 
+/** It is this limit that the run waits with. */
+export function isAskedFor(record: RunRecord, breach: BudgetBreach): boolean {
+  return isAskedForBudget(record) && record.question?.text === describeBreach(breach);
+}
+
 /** It waits for its user's words, since an execution before this one if need be. */
-export function isAskedForWords({ question }: RunRecord): boolean {
-  return question !== undefined && question.code !== USED_UP;
+export function isAskedForWords(record: RunRecord): boolean {
+  return record.question !== undefined && !isAskedForBudget(record);
 }
 
 /** Asks for more room. */
