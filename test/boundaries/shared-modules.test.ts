@@ -68,7 +68,7 @@ describe.each([
     before = Object.keys(cache);
     runInContext("__TEMPORAL__.preloadModules()", context);
     traceLines = runInContext("Error.stackTraceLimit", context);
-  }, 60_000);
+  });
 
   test("takes short stack traces: Temporal's SDK takes one for each promise", () => {
     expect(traceLines).toBe(4);

@@ -8,7 +8,7 @@ describe("the workflow bundle", () => {
   beforeAll(async () => {
     ({ code } = await bundleWorkflows());
     modules = [...code.matchAll(/^\/\*\*\*\/ "([^"]+)":?/gm)].map((match) => match[1] ?? "");
-  }, 60_000);
+  });
 
   test("holds the workflow, the guard and their schemas", () => {
     expect(modules).toEqual(

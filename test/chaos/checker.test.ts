@@ -18,7 +18,7 @@ let walked: Evidence;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "interlock-checker-"));
   walked = await walkByHand(dir, tellingPlan());
-}, 60_000);
+});
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 /** A plan whose first run has a question, artifacts, several visits and a budget. */

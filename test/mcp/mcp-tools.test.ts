@@ -357,7 +357,7 @@ describe("a server", () => {
     await eventually(() => !isAlive(pid));
     expect((await call("act")).content).toBe("act {}");
     expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
-  }, 60_000);
+  });
 
   test("that dies and leaves a process which holds its output has ended all the same, and so has that process", async () => {
     const { call } = open(fake("plain").server);

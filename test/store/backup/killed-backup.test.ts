@@ -52,7 +52,7 @@ describe("beside a process that writes, or killed in the middle", () => {
     compiled = compileForChildren("src/store/backup/backup-store.ts", "src/store/backup/restore-store.ts");
     await writeFile(join(compiled.directory, "child.js"), CHILD);
     await writeFile(join(compiled.directory, "writer.js"), WRITER);
-  }, 120_000);
+  });
   afterAll(() => compiled.remove());
 
   beforeEach(async () => {

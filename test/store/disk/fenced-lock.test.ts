@@ -29,7 +29,7 @@ let lockFile: string;
 beforeAll(async () => {
   compiled = compileForChildren("src/store/disk/fenced-lock.ts");
   await writeFile(join(compiled.directory, "holder.js"), HOLDER);
-}, 120_000);
+});
 afterAll(() => compiled.remove());
 beforeEach(async () => {
   dir = await temporaryDirectory();
@@ -67,7 +67,7 @@ test("a lock whose holder was stopped is taken over once, and the holder finds t
   expect(order).toEqual(["first", "second"]);
   expect(takeOvers).toEqual(["first"]);
   expect((await readdir(dir)).sort()).toEqual(["x.lock", "x.lock.1", "x.lock.1.done"]);
-}, 60_000);
+});
 
 test("a lock that cannot be taken over is waited for", async () => {
   const holder = await startHolder();
@@ -78,7 +78,7 @@ test("a lock that cannot be taken over is waited for", async () => {
   holder.send("wake up");
   expect(await waiting).toBe("mine at last");
   expect(await readdir(dir)).not.toContain("x.lock.1");
-}, 60_000);
+});
 
 /** What a takeover by another process leaves: the next generation of the lock. */
 const takeOver = () => appendFile(`${lockFile}.1`, "");

@@ -90,7 +90,7 @@ describe("archives that are taken", () => {
     const dir = await writePackage(await temporaryDirectory(), { "p.bmad": writeZip(entries) });
     expect(await unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).toEqual([]);
     expect(await readdir(join(dir, "target"))).toHaveLength(10_000);
-  }, 60_000);
+  });
 
   test("lose what systems and version control left in them", async () => {
     const litter = ["__MACOSX/._a", ".DS_Store", "assets/.DS_Store", ".git/config"].map((name) => ({ name }));

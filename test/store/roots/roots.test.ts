@@ -215,7 +215,7 @@ describe("what can be nobody's project", () => {
       [true, false, true],
       [true, true, true],
     ]);
-  }, 120_000); // the compiler takes most of it
+  });
 });
 
 test.each([

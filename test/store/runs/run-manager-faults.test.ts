@@ -118,5 +118,5 @@ describe("when the disk fails at any one step of a creation", () => {
         "writeFileSync",
       ]),
     );
-  }, 60_000);
+  });
 });

@@ -59,7 +59,7 @@ let compiled: ReturnType<typeof compileForChildren>;
 beforeAll(async () => {
   compiled = compileForChildren("src/store/store.ts", "src/tools/graph/tool-host.ts");
   await writeFile(join(compiled.directory, "child.js"), CHILD);
-}, 120_000);
+});
 afterAll(() => compiled.remove());
 
 /** Starts one process per task and lets them go at once; gives their results, undefined for one that died. */
@@ -104,7 +104,7 @@ describe("processes that write one log at once", () => {
     for (const by of ["a", "b"]) {
       expect(records.filter((record) => record.by === by).map(({ n }) => n)).toEqual(expected);
     }
-  }, 60_000);
+  });
 
   test("keep one chain of audit events, each event once", async () => {
     const dir = await temporaryDirectory();
@@ -114,7 +114,7 @@ describe("processes that write one log at once", () => {
     const ids = (await jsonLines(path)).map((event) => event["toolCallId"]);
     expect(ids).toHaveLength(75);
     expect(new Set(ids).size).toBe(75);
-  }, 60_000);
+  });
 
   test("record a call once: the first result stands for all", async () => {
     const dir = await temporaryDirectory();
@@ -124,7 +124,7 @@ describe("processes that write one log at once", () => {
     expect((await jsonLines(path)).map(({ result }) => result)).toEqual([
       { ok: true, by: wins.indexOf(true) },
     ]);
-  }, 60_000);
+  });
 });
 
 describe("processes that create runs of one project at once", () => {
@@ -147,14 +147,14 @@ describe("processes that create runs of one project at once", () => {
     const listed = valueOf(await world.store.runs.listRuns(world.projectRoot)).map(({ runId }) => runId);
     expect([...listed].sort()).toEqual([...ids].sort());
     expect((await namesIn(world.store.dir)).filter((name) => name.includes(".tmp-"))).toEqual([]);
-  }, 60_000);
+  });
 
   test("eight with one run id make one run", async () => {
     const world = await openRunWorld(validPackage());
     const results = await runTasks(Array.from({ length: 8 }, () => createIn(world, { runId: RUN_ID })));
     expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
     expect(valueOf(await world.store.runs.listRuns(world.projectRoot))).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
 describe("a tool call", () => {
@@ -190,7 +190,7 @@ describe("a tool call", () => {
     expect(await readFile(join(world.projectRoot, "artifacts/a.md"), "utf8")).toMatch(/^by \d$/u);
     expect(await artifacts()).toEqual(["artifacts/a.md"]);
     expect(await jsonLines(files.logFile)).toHaveLength(1);
-  }, 60_000);
+  });
 
   test.each(["plan", "save", "record", "audit"])(
     "of a process killed before its %s is taken up by the next one: file, record and audit line once each",
@@ -250,5 +250,5 @@ describe("a tool call", () => {
     expect(await artifacts()).toEqual(["artifacts/a.md"]);
     expect(await jsonLines(files.logFile)).toMatchObject([{ output: { ok: true } }]);
     expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
-  }, 60_000);
+  });
 });
