@@ -6,7 +6,7 @@ import { InterlockError, type RunHandle } from "../client/client.js";
 import { runsBelow } from "../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
-import { type Question, questionIn } from "../core/run/question.js";
+import { type Question, asksForBudget, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
 import { answeredBy } from "./answer-text.js";
 import { stateOf } from "./asked-state.js";
@@ -136,7 +136,7 @@ interface Asking {
 async function answer({ run, state, workflowRef }: Asking, view: RunView, once: Once): Promise<boolean> {
   const { question } = state;
   if (question === undefined) return true;
-  if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
+  if (asksForBudget(question)) return false; // a decision, not a text: the report says how
   const below = workflowRef === undefined ? undefined : { runId: state.runId, workflowRef };
   const text = await view.ask(question, below);
   if (text === undefined) return false;

@@ -4,6 +4,7 @@ import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import type { Budget } from "../core/run/budget.js";
+import { asksForBudget } from "../core/run/question.js";
 import { shellName } from "../core/text.js";
 import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
@@ -184,7 +185,7 @@ const SESSION = "{session-folder}";
 
 /** What a waiting run needs. */
 export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
-  if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${shellName(runId)} "…"`;
+  if (!asksForBudget(question)) return `answer with interlock answer ${shellName(runId)} "…"`;
   return `raise it with interlock budget ${shellName(runId)} --add-turns|--add-tokens|--add-cost <n>`;
 }
 

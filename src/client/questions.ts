@@ -1,5 +1,6 @@
 import { ServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
+import { asksForBudget } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { pause, unlessAborted } from "./abortable.js";
 import { isAway } from "./away.js";
@@ -210,7 +211,7 @@ async function goneEvent(source: QuestionSource, question: OpenQuestion): Promis
   const state = await stateOf(source, run);
   if (state?.phase === "failed") return { kind: "ended", question };
   const { lastAnswer } = state ?? {};
-  const isIts = question.code !== "BUDGET_EXCEEDED" && lastAnswer?.nodeId === question.nodeId;
+  const isIts = !asksForBudget(question) && lastAnswer?.nodeId === question.nodeId;
   return { kind: "answered", question, ...(isIts ? defined({ by: lastAnswer.by }) : {}) };
 }
 

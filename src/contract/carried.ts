@@ -30,6 +30,13 @@ export const questionSchema = z.looseObject({
   nodeId: z.string(),
   text: z.string(),
   code: z.string().optional(),
+  reached: z
+    .looseObject({
+      scope: z.enum(["run", "node"]),
+      unit: z.enum(["turns", "tokens", "cost"]),
+      limit: z.number(),
+    })
+    .optional(),
 });
 export const auditSchema = z.looseObject({ lines: count, sha256: z.string() });
 

@@ -1,5 +1,6 @@
 import { modelLabel } from "../core/run/run-model.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
+import { asksForBudget } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { about } from "../core/run/usage.js";
 import { codeBlock, codeCell, codeSpan } from "../core/markdown.js";
@@ -117,7 +118,7 @@ function questionOf(
   runId: string,
   { nodeId, text, code }: NonNullable<RunState["question"]>,
 ): readonly string[] {
-  const command = code === "BUDGET_EXCEEDED" ? "budget" : "answer";
+  const command = asksForBudget({ code }) ? "budget" : "answer";
   return [
     "",
     `**Question at ${codeSpan(nodeId)}:**`,

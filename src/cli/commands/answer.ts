@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import type { Config } from "../../config.js";
-import { type Question, questionIn } from "../../core/run/question.js";
+import { type Question, asksForBudget, questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { answerText, answeredBy, checkedText } from "../answer-text.js";
 import { editAnswer } from "../edit-answer.js";
@@ -72,7 +72,7 @@ function openQuestion(runId: string, state: RunState, { node, question: meant }:
       below === undefined ? "" : ` It waits for run ${below.runId} of ${below.workflowRef}: answer that one.`;
     throw new CommandError(`Run ${runId} does not wait for an answer.${hint}`);
   }
-  if (question.code === "BUDGET_EXCEEDED") {
+  if (asksForBudget(question)) {
     throw new CommandError(`${question.text}\n${wayOn(runId, question)}`);
   }
   if (node !== undefined && node !== question.nodeId) {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import { runsBelow } from "../../client/runs-below.js";
+import { asksForBudget } from "../../core/run/question.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";
 import { limitsOf } from "../budget-options.js";
@@ -117,7 +118,7 @@ export function budgetCommand(runId: string, options: BudgetOptions): Promise<Ex
 
 /** A run below has a budget of its own, which is what was left when it began. */
 function stillUsedUp(asks: AskedBelow | undefined): string {
-  if (asks?.code !== "BUDGET_EXCEEDED") return "";
+  if (asks === undefined || !asksForBudget(asks)) return "";
   return ` Run ${asks.runId} of ${asks.workflowRef}, below it, waits for its own: ${wayOn(asks.runId, asks)}`;
 }
 

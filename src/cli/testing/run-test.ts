@@ -7,7 +7,7 @@ import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { PackageTest } from "../../core/package/package-test.js";
 import type { Agent } from "../../core/package/schemas.js";
-import type { Question } from "../../core/run/question.js";
+import { type Question, asksForBudget } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { defined } from "../../core/defined.js";
 import { type PackageListing, readPackageFile } from "../../store/packages/package-files.js";
@@ -121,7 +121,7 @@ async function runOnce(
     outcome: await outcomeOf(reader, run.runId, state),
     questions: user.asked,
     // A test's runs have no other budget; nobody is asked about it.
-    isOverCost: [state.question?.code, asks?.code].includes("BUDGET_EXCEEDED"),
+    isOverCost: asksForBudget(state.question) || asksForBudget(asks),
     ...failureIn(state),
     async textOf(path) {
       try {

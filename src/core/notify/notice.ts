@@ -3,6 +3,7 @@ import { CANCELLED } from "../run/closing.js";
 import type { Fault } from "../errors.js";
 import { publishedSchema } from "../published-schema.js";
 import { RUN_PHASES, type RunPhase } from "../run/phase.js";
+import { asksForBudget } from "../run/question.js";
 
 /** What somebody can be told of a run. */
 export const WEBHOOK_EVENTS = [
@@ -106,7 +107,7 @@ function isCancelled(fault: Fault | undefined): boolean {
 /** The command that goes on from there. */
 export function commandOf({ event, runId, question }: Pick<NoticeData, "event" | "runId" | "question">) {
   if (event === "question") {
-    if (question?.code === "BUDGET_EXCEEDED") {
+    if (asksForBudget(question)) {
       return `interlock budget ${runId} --add-turns|--add-tokens|--add-cost <n>`;
     }
     return `interlock answer ${runId}${question?.id === undefined ? "" : ` --question ${question.id}`}`;

@@ -23,10 +23,13 @@ export const MAX_AMOUNT = 1e12;
 type Spending = Omit<Usage, "toolCalls">;
 
 /** A limit that is reached: the next model turn would go beyond it. */
-export interface BudgetBreach {
+export interface ReachedLimit {
   readonly scope: BudgetScope;
   readonly unit: BudgetUnit;
   readonly limit: number;
+}
+
+export interface BudgetBreach extends ReachedLimit {
   readonly used: number;
 }
 

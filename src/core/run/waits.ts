@@ -1,11 +1,8 @@
-import { type BudgetBreach, findBreach } from "./budget.js";
+import { type BudgetBreach, type ReachedLimit, findBreach } from "./budget.js";
 import { NO_LOOP } from "./loop-detection.js";
-import type { Question } from "./question.js";
+import { BUDGET_EXCEEDED, type Question, asksForBudget } from "./question.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
-
-/** The code of the question that takes a raised budget, no answer. */
-const USED_UP = "BUDGET_EXCEEDED";
 
 /** What a run has to wait for before its next turn: the end of a pause, or room in its budget. */
 export type Wait = "pause" | "budget";
@@ -27,19 +24,24 @@ export function breachOf(record: RunRecord): BudgetBreach | undefined {
 }
 
 /** Whether a breach is gone, was raised to another limit, or matters no more. */
-export function isBreachOver(record: RunRecord, { scope, unit, limit }: BudgetBreach): boolean {
+export function isBreachOver(record: RunRecord, breach: BudgetBreach): boolean {
   const now = breachOf(record);
-  return now?.scope !== scope || now.unit !== unit || now.limit !== limit || record.carried.ended;
+  return now === undefined || !isSameLimit(now, breach) || record.carried.ended;
+}
+
+function isSameLimit(one: ReachedLimit, other: ReachedLimit): boolean {
+  return one.scope === other.scope && one.unit === other.unit && one.limit === other.limit;
 }
 
 /** It waits for room in its budget, since an execution before this one if need be. */
 export function isAskedForBudget({ question }: RunRecord): boolean {
-  return question?.code === USED_UP;
+  return asksForBudget(question);
 }
 
 /** It is this limit that the run waits with. */
 export function isAskedFor(record: RunRecord, breach: BudgetBreach): boolean {
-  return isAskedForBudget(record) && record.question?.text === describeBreach(breach);
+  const reached = record.question?.reached;
+  return reached !== undefined && isSameLimit(reached, breach);
 }
 
 /** It waits for its user's words, since an execution before this one if need be. */
@@ -49,7 +51,13 @@ export function isAskedForWords(record: RunRecord): boolean {
 
 /** Asks for more room. */
 export function askForBudget(record: RunRecord, breach: BudgetBreach): void {
-  record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: USED_UP };
+  const { scope, unit, limit } = breach;
+  record.question = {
+    nodeId: record.nodeId,
+    text: describeBreach(breach),
+    code: BUDGET_EXCEEDED,
+    reached: { scope, unit, limit },
+  };
 }
 
 function describeBreach({ scope, unit, limit, used }: BudgetBreach): string {

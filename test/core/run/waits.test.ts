@@ -99,6 +99,14 @@ test("what a run waits with is handed on, and the next execution waits with it",
   expect([isAskedFor(short, BREACH), isAskedFor(short, { ...BREACH, limit: 3 })]).toEqual([true, false]);
 });
 
+test("a run that another version has continued waits with the limit that it said, in whatever words", () => {
+  const asking = openedRecord({ carried: { budget: BUDGET, usage: SPENT } });
+  askForBudget(asking, BREACH);
+  asking.question = { nodeId: "draft", ...asking.question, text: "Two turns were two turns." };
+  const next = openedRecord({ terms: { carried: asking.handedOn } });
+  expect(isAskedFor(next, BREACH)).toBe(true);
+});
+
 test("a run that was ended needs no answer", () => {
   expect(isAnswered(openedRecord({ carried: { ended: true } }))).toBe(true);
 });

@@ -13,6 +13,7 @@ import { ago, duration } from "../words.js";
 import { BelowLink } from "./below-link.js";
 import { RaiseForm } from "./raise-form.js";
 import { isOverPhase } from "../../../core/run/phase.js";
+import { asksForBudget } from "../../../core/run/question.js";
 
 interface NoticesProps {
   readonly watched: WatchedRun;
@@ -159,7 +160,7 @@ interface QuestionProps {
 function Question({ watched, standing, form }: QuestionProps) {
   const { question } = standing;
   if (question === undefined) return null;
-  const isBudget = question.code === "BUDGET_EXCEEDED";
+  const isBudget = asksForBudget(question);
   return (
     <Asking
       id="question"
@@ -217,7 +218,7 @@ function Below({ form, below: { asks, ...waited } }: BelowProps) {
         </p>
       </div>
     );
-  const isBudget = asks.code === "BUDGET_EXCEEDED";
+  const isBudget = asksForBudget(asks);
   return (
     <Asking
       id="question-below"

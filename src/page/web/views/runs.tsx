@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow, WaitingQuestion } from "../../api-run.js";
 import { MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
+import { asksForBudget } from "../../../core/run/question.js";
 import { ask } from "../ask.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
@@ -93,7 +94,7 @@ function QuestionCard({ question, now }: { readonly question: WaitingQuestion; r
       </span>
       <span class="ask">{visibleLine(text) || "It asks something."}</span>
       <span class="small muted">
-        {code === "BUDGET_EXCEEDED" ? "Its budget is used up" : visibleLine(packageId)}
+        {asksForBudget({ code }) ? "Its budget is used up" : visibleLine(packageId)}
       </span>
     </a>
   );
