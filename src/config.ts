@@ -160,7 +160,7 @@ export function loadConfig(
     );
   }
   const env = parsed.data;
-  const { data, cache } = platformDirectories(process.env, process.platform, homeDirectory());
+  const { data, cache } = platformDirectories(given, process.platform, homeDirectory());
   const storeDir = folderOfItsOwn(resolve(env.INTERLOCK_STORE ?? join(data ?? nowhere(), "store")));
   const cacheDir = env.INTERLOCK_CACHE ?? cache ?? join(storeDir, "cache");
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);

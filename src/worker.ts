@@ -103,28 +103,28 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     store,
     ...defined({ protectedPaths, signatures }),
   };
-  const notifier = await notifierOf(config, connection, options.namespace, store);
-  const activities = createActivities({
-    ...place,
-    searchAttributes: async () => {
-      const registered = await namespaceHas();
-      return registered && attributesOfRuns(registered, seals);
-    },
-    seals,
-    toolHost,
-    ...defined({ external }),
-    ...(notifier === undefined ? {} : { announce: notifier.announce }),
-    bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
-    longestModelTimeoutMs: config.longestModelTimeoutMs,
-    model: watched(modelOf(options), instruments),
-    ...(isOwn ? {} : { models: config.models }),
-    async modelSettingsFor(agentId, run, model) {
-      if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
-      return isOwn || model === undefined ? settingsFor(agentId) : config.models.reachRef(model, agentId);
-    },
-  });
   let worker: Worker;
   try {
+    const notifier = await notifierOf(config, connection, options.namespace, store);
+    const activities = createActivities({
+      ...place,
+      searchAttributes: async () => {
+        const registered = await namespaceHas();
+        return registered && attributesOfRuns(registered, seals);
+      },
+      seals,
+      toolHost,
+      ...defined({ external }),
+      ...(notifier === undefined ? {} : { announce: notifier.announce }),
+      bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
+      longestModelTimeoutMs: config.longestModelTimeoutMs,
+      model: watched(modelOf(options), instruments),
+      ...(isOwn ? {} : { models: config.models }),
+      async modelSettingsFor(agentId, run, model) {
+        if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
+        return isOwn || model === undefined ? settingsFor(agentId) : config.models.reachRef(model, agentId);
+      },
+    });
     worker = await temporalWorker(config, options, {
       store,
       capacity,

@@ -44,6 +44,14 @@ test("without a home directory the store has to be named; a relative one is none
   expect(load().cacheDir).toBe(join(dir, "store", "cache"));
 });
 
+test.runIf(process.platform === "linux")(
+  "the directories of the system are those of the variables that are given",
+  () => {
+    const config = loadConfig({ XDG_DATA_HOME: "/srv/data", XDG_CACHE_HOME: "/srv/cache" });
+    expect([config.storeDir, config.cacheDir]).toEqual(["/srv/data/interlock/store", "/srv/cache/interlock"]);
+  },
+);
+
 test.each(["/", "//", "/tmp/.."])(
   "the root of the file system, as %s, is no store: every project would lie in it",
   (root) => {

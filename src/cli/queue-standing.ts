@@ -29,11 +29,10 @@ export async function queueStandingOf(
     stores.find((known) => known.taskQueue === taskQueue),
     polling,
   );
-  const hint = noWorkerHint({ embedded, isHere: taskQueue === store?.taskQueue }, taskQueue);
   return {
     polled: false,
     taskQueue,
     ...(since === undefined ? {} : { notPolledSince: since }),
-    note: since === undefined ? hint : hint.replace(": the run", `${sentenceTime(since)}: the run`),
+    note: noWorkerHint({ embedded, isHere: taskQueue === store?.taskQueue }, taskQueue, sentenceTime(since)),
   };
 }
