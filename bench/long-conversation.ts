@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "@temporalio/activity";
 import { graphHarness, bundleHarness } from "../src/activities/agent-harness.js";
-import { modelTurn } from "../src/activities/model-turn.js";
+import { modelTurn, newTurnMemory } from "../src/activities/model-turn.js";
 import { openRun } from "../src/activities/open-run.js";
 import { runTool } from "../src/activities/run-tool.js";
 import { estimateTokens } from "../src/core/run/token-estimate.js";
@@ -92,7 +92,7 @@ async function walk(
   if (!files.ok) throw new Error(files.error.message);
   const settings = { model: "reader", stream: false, timeoutMs: 10_000, contextTokens };
   const harnesses = { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) };
-  const deps = { harnesses, model, modelSettingsFor: async () => settings };
+  const deps = { harnesses, model, memory: newTurnMemory(), modelSettingsFor: async () => settings };
   const info = { startToCloseTimeoutMs: 600_000 };
   const context = { cancellationSignal: new AbortController().signal, info } as Context; // all that is asked of it
   const where = { run, conversation: "visit-1", nodeId: "node-001", agentId: "walker" };

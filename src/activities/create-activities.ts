@@ -5,20 +5,17 @@ import { isOverPhase } from "../core/run/phase.js";
 import { BegunTurns } from "./begun-turns.js";
 import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
-import { Keyless } from "./model-failures.js";
-import { type ModelTurnDeps, type TurnContext, modelTurn } from "./model-turn.js";
+import { type ModelTurnDeps, type TurnContext, modelTurn, newTurnMemory } from "./model-turn.js";
 import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { partOfGraph } from "./graph-part.js";
 import { runBelow } from "./run-below.js";
 import { keepPassedNode, recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
-import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
 import { checkStands, openFiles, refuseEarlierFiles } from "./run-scope.js";
 import { quickTurns } from "./quick-turns.js";
 import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
-import { SpentTokens } from "./spent-tokens.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
 import { bundleHarness, graphHarness } from "./agent-harness.js";
 import type { ExternalTools } from "../tools/external/external-tools.js";
@@ -28,7 +25,7 @@ import type { ToolHost } from "../tools/graph/tool-host.js";
 export const HEARTBEAT_MS = 1_500;
 
 /** What activities work with. */
-export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses"> {
+export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses" | "memory"> {
   readonly toolHost: ToolHost;
   /** The tools that are not the engine's own, where there are any. */
   readonly external?: ExternalTools;
@@ -43,18 +40,11 @@ export type Announced = Omit<PhaseInput, "usage">;
 export function createActivities(deps: ActivityDeps): Activities {
   const { store, toolHost, bundles } = deps;
   const harnesses = { graph: graphHarness(store, toolHost, deps.external), bundle: bundleHarness(bundles) };
-  const learnedContexts = new LearnedContexts();
-  const keyless = new Keyless();
-  const spent = new SpentTokens();
+  const memory = newTurnMemory();
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const begunTurns = new BegunTurns();
   const takeTurn = async (input: ModelTurnInput, context: TurnContext) =>
-    modelTurn(
-      { ...deps, harnesses, learnedContexts, keyless, spent },
-      await openFiles(store, input.run),
-      input,
-      context,
-    );
+    modelTurn({ ...deps, harnesses, memory }, await openFiles(store, input.run), input, context);
   const activities: Activities = {
     "fs.list": tool,
     "fs.read": tool,

@@ -42,7 +42,7 @@ export interface FailedTurn {
   readonly input: ModelTurnInput;
   readonly settings: ModelSettings;
   readonly info: Pick<Info, "attempt" | "retryPolicy">;
-  readonly keyless?: Keyless;
+  readonly keyless: Keyless;
 }
 
 /** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
@@ -50,7 +50,7 @@ export function toFailure(error: unknown, { input, settings, info, keyless }: Fa
   if (!(error instanceof ModelError)) return error;
   const missing = missingKey(error, input, settings);
   if (missing !== undefined) {
-    keyless?.note(input, missing);
+    keyless.note(input, missing);
     return keyMissing(missing);
   }
   const { code, message, retryable, retryAfterMs } = error;

@@ -26,9 +26,9 @@ import type { AgentHarness } from "./agent-harness.js";
 import { costOf, toEntry } from "./answer-entry.js";
 import { ContextFit } from "./context-fit.js";
 import { LearnedContexts } from "./learned-contexts.js";
-import { type Keyless, toFailure } from "./model-failures.js";
+import { Keyless, toFailure } from "./model-failures.js";
 import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
-import { type SpentTokens, withSpent } from "./spent-tokens.js";
+import { SpentTokens, withSpent } from "./spent-tokens.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
@@ -43,12 +43,21 @@ export interface ModelTurnDeps {
     run: RunRef,
     model?: ModelRef,
   ) => Promise<ModelSettings | Missing | undefined>;
+  readonly memory: TurnMemory;
+}
+
+/** What a worker remembers from one turn to another. */
+export interface TurnMemory {
   /** What endpoints have said of the lengths of contexts. */
-  readonly learnedContexts?: LearnedContexts;
-  /** Turns for which a model wanted a key that this worker has not: it is not asked again. */
-  readonly keyless?: Keyless;
-  /** What attempts have used whose answer was none. */
-  readonly spent?: SpentTokens;
+  readonly learnedContexts: LearnedContexts;
+  /** Turns for which a model wanted a key that this worker does not have: it is not asked again. */
+  readonly keyless: Keyless;
+  /** What attempts have used that brought no answer. */
+  readonly spent: SpentTokens;
+}
+
+export function newTurnMemory(): TurnMemory {
+  return { learnedContexts: new LearnedContexts(), keyless: new Keyless(), spent: new SpentTokens() };
 }
 
 /** The part of an activity's context that a turn works with: its end may be waited for by another activity than has begun it. */
@@ -97,12 +106,12 @@ export async function modelTurn(
       : undefined;
   return {
     calls: harness.plan(entry.calls),
-    text: printable(content),
+    text: historyText(content),
     cutOff,
     ...defined({ ending, noQuestion }),
     ...(refusal === undefined
       ? {}
-      : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
+      : { refusal: { code: refusal.code, words: historyText(visibleText(refusal.words)) } }),
     usage: withSpent(entry.usage, entry.spent),
     tookMs: durationMs,
     ...defined({ answeredBy: entry.answeredBy }),
@@ -135,7 +144,7 @@ function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: TurnContext)
 }
 
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
-function printable(text: string): string {
+function historyText(text: string): string {
   return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
 }
 
@@ -154,12 +163,12 @@ async function askModel(
     );
   }
   if ("missing" in settings) throw modelMissing(settings.missing);
-  const keyless = deps.keyless?.why(input);
+  const keyless = deps.memory.keyless.why(input);
   if (keyless !== undefined) throw keyMissing(keyless);
   if (input.needsPrice === true && settings.price === undefined) {
     throw ApplicationFailure.nonRetryable(unpricedSentence([settings.model]), "E_PRECONDITION_FAILED");
   }
-  const fit = new ContextFit(input, settings, deps.learnedContexts ?? new LearnedContexts());
+  const fit = new ContextFit(input, settings, deps.memory.learnedContexts);
   for (;;) {
     const entry = await askOnce(deps, files, conversation, input, { settings, fit, context, live });
     const known = entry ?? (await conversation.findAnswer(input.visit, input.turn));
@@ -196,7 +205,7 @@ async function askOnce(
   failpoint("model.before-request");
   const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
   const spend = (usage: ChatAnswer["usage"]): void =>
-    deps.spent?.add(input, { ...usage, cost: costOf(usage, settings.price) });
+    deps.memory.spent.add(input, { ...usage, cost: costOf(usage, settings.price) });
   const answer = await deps.model
     .complete({
       settings: { ...settings, timeoutMs },
@@ -212,12 +221,12 @@ async function askOnce(
       if (isOverflow(error)) return error;
       if (error instanceof ModelError && error.usage !== undefined) spend(error.usage);
       const { info } = context;
-      throw toFailure(error, { input, settings, info, ...defined({ keyless: deps.keyless }) });
+      throw toFailure(error, { input, settings, info, keyless: deps.memory.keyless });
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
   const { price } = settings;
-  const asked = { price, spent: deps.spent?.of(input), draft, offer };
+  const asked = { price, spent: deps.memory.spent.of(input), draft, offer };
   const entry = await toEntry(answer, input, entries, files, asked).catch((error: unknown) => {
     spend(answer.usage);
     throw error;
@@ -229,7 +238,7 @@ async function askOnce(
       : error;
   });
   failpoint("model.answer-written");
-  deps.spent?.forget(input);
+  deps.memory.spent.forget(input);
   if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");

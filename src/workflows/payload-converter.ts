@@ -80,7 +80,7 @@ function isTooDeep(bytes: Uint8Array): boolean {
 
 function unreadable({ metadata }: Payload, error: unknown): Unreadable {
   const encoding = metadata?.["encoding"];
-  const named = encoding === undefined ? "none" : printable(encoding);
+  const named = encoding === undefined ? "none" : asciiOnly(encoding);
   const reason = error instanceof Error ? error.message.slice(0, 200) : "";
   return new Unreadable(`its encoding is ${named} (${reason})`);
 }
@@ -93,9 +93,9 @@ function reasonOf(payload: Payload): string {
 }
 
 function textOf({ metadata }: Payload, name: string, maxBytes = 60): string {
-  return printable(metadata?.[name] ?? NO_BYTES, maxBytes);
+  return asciiOnly(metadata?.[name] ?? NO_BYTES, maxBytes);
 }
 
-function printable(bytes: Uint8Array, maxBytes = 60): string {
+function asciiOnly(bytes: Uint8Array, maxBytes = 60): string {
   return String.fromCharCode(...bytes.slice(0, maxBytes)).replace(/[^\x20-\x7e]/g, "?");
 }

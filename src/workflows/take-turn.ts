@@ -54,11 +54,10 @@ export async function takeTurn(
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     if (CancellationScope.current().consideredCancelled) throw error; // its worker died meanwhile
-    record.update({ turn: turn - 1 });
-    if (await isLeftToOthers(record, visiting, error)) return undefined;
-    record.update({ turn });
-    if (!fallsBack(record, visiting, error)) throw withOwnCode(error);
-    record.update({ turn: turn - 1 });
+    const missing = missingAfter(error, visiting);
+    if (missing === undefined && !takeNextModel(record, visiting, error)) throw withOwnCode(error);
+    record.update({ turn: turn - 1 }); // it begins again
+    if (missing !== undefined) await leaveToOthers(record, visiting, missing);
     return undefined;
   }
 }
@@ -128,27 +127,38 @@ function keepsInTurn({ opened, carried }: RunRecord): boolean {
   return opened.keepsQuickly === true && carried.story === undefined;
 }
 
-/** Waits a moment, so that another worker may take the turn. Temporal gives it to whoever asks first, often to the same one. */
-async function isLeftToOthers(
-  record: RunRecord,
-  visiting: Visiting,
-  { cause }: ActivityFailure,
-): Promise<boolean> {
-  if (!(cause instanceof ApplicationFailure)) return false;
-  const wantsKey = cause.type === KEY_MISSING_FAILURE;
-  if (!wantsKey && cause.type !== MODEL_MISSING_FAILURE) return false;
-  const times = (visiting.missing?.times ?? 0) + 1;
-  if (wantsKey && times >= WORKERS_WITHOUT_KEY) return false;
-  const why = cause.message;
-  record.update({ visiting: { ...visiting, missing: { times, why } }, isLeft: true });
-  if (visiting.missing?.why !== why) record.note(why);
-  const pause = pauseAfter(times, wantsKey ? LONGEST_KEY_PAUSE_MS : LONGEST_PAUSE_MS);
-  await condition(() => record.isComplete || !record.isRecorded, pause);
-  return true;
+/** The worker that took the turn lacks something that another one may have. */
+interface Missing {
+  /** So many workers, one after the other, have left this turn. */
+  readonly times: number;
+  readonly why: string;
+  readonly pauseMs: number;
 }
 
-/** Whether another model is asked now. */
-function fallsBack(record: RunRecord, visiting: Visiting, failure: ActivityFailure): boolean {
+/** What the worker lacked; undefined where the failure is of another kind, or workers enough were asked. */
+function missingAfter({ cause }: ActivityFailure, visiting: Visiting): Missing | undefined {
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const wantsKey = cause.type === KEY_MISSING_FAILURE;
+  if (!wantsKey && cause.type !== MODEL_MISSING_FAILURE) return undefined;
+  const times = (visiting.missing?.times ?? 0) + 1;
+  if (wantsKey && times >= WORKERS_WITHOUT_KEY) return undefined;
+  const pauseMs = pauseAfter(times, wantsKey ? LONGEST_KEY_PAUSE_MS : LONGEST_PAUSE_MS);
+  return { times, why: cause.message, pauseMs };
+}
+
+/** Waits a moment, so that another worker may take the turn. Temporal gives it to whoever asks first, often to the same one. */
+async function leaveToOthers(
+  record: RunRecord,
+  visiting: Visiting,
+  { times, why, pauseMs }: Missing,
+): Promise<void> {
+  record.update({ visiting: { ...visiting, missing: { times, why } }, isLeft: true });
+  if (visiting.missing?.why !== why) record.note(why);
+  await condition(() => record.isComplete || !record.isRecorded, pauseMs);
+}
+
+/** Has the next of the model's fallbacks asked from now on; false where there is none for such a failure. */
+function takeNextModel(record: RunRecord, visiting: Visiting, failure: ActivityFailure): boolean {
   const { model: place = 0, missing: _, ...rest } = visiting;
   const chain = record.modelsAt(visiting.nodeId);
   const { code, message } = failureSaid(failure);

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { LearnedContexts } from "../../src/activities/learned-contexts.js";
-import { modelTurn } from "../../src/activities/model-turn.js";
+import { modelTurn, newTurnMemory } from "../../src/activities/model-turn.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import { estimateTokens } from "../../src/core/run/token-estimate.js";
 import type { ModelSettings } from "../../src/model/chat.js";
@@ -50,7 +50,12 @@ const readEach = (_: ChatRequestBody, index: number): ScriptedAnswer => ({
 /** One turn and the calls it asks for, as a worker that has just started, or with what one remembers. */
 async function takeTurn(scene: ActivityScene, turn: number, learnedContexts = new LearnedContexts()) {
   const input = scene.turn({ turn });
-  const result = await modelTurn({ ...scene.deps, learnedContexts }, scene.files, input, scene.context);
+  const result = await modelTurn(
+    { ...scene.deps, memory: { ...newTurnMemory(), learnedContexts } },
+    scene.files,
+    input,
+    scene.context,
+  );
   const { run, conversation, nodeId, agentId } = input;
   const stateSha256 = "";
   for (const { id } of result.calls) {

@@ -1,6 +1,6 @@
 import type { Context } from "@temporalio/activity";
 import { onTestFinished } from "vitest";
-import type { ModelTurnDeps } from "../../src/activities/model-turn.js";
+import { type ModelTurnDeps, newTurnMemory } from "../../src/activities/model-turn.js";
 import type { ActivityDeps } from "../../src/activities/create-activities.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { graphHarness, bundleHarness } from "../../src/activities/agent-harness.js";
@@ -55,6 +55,7 @@ export async function openScene(
       bundles,
       harnesses: { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) },
       model: createChatModel(),
+      memory: newTurnMemory(),
       modelSettingsFor: async () => ({
         model: "scripted",
         baseUrl: model.baseUrl,

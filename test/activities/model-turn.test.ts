@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { modelTurn } from "../../src/activities/model-turn.js";
-import { SpentTokens } from "../../src/activities/spent-tokens.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
@@ -193,7 +192,7 @@ describe("an answer", () => {
       undefined,
       { price: { inputPerMillion: 1_000, outputPerMillion: 10_000 } },
     );
-    const deps = { ...scene.deps, spent: new SpentTokens() };
+    const { deps } = scene;
     const asked = (changes: Partial<ModelTurnInput> = {}) =>
       modelTurn(deps, scene.files, scene.turn(changes), scene.context);
     await expect(asked()).rejects.toThrow('it ended with "error"');
