@@ -66,9 +66,7 @@ async function keptModels(
   known: RunMetadata | undefined,
 ): Promise<RunModels | undefined> {
   if (known !== undefined) {
-    const kept = await requestIn(store, known);
-    const isSame = canonicalJson(kept?.input["model"] ?? {}) === canonicalJson(input.model ?? {});
-    return isSame ? kept?.models : undefined;
+    return keptBy(store, known, input);
   }
   const fork = "fork" in input ? input.fork : undefined;
   return modelsIn(store, input, fork?.runId);
@@ -82,14 +80,18 @@ async function modelsIn(
 ): Promise<RunModels | undefined> {
   if (runId === undefined) return undefined;
   const found = await store.runs.findRun(runId);
-  const kept = found.ok ? await requestIn(store, found.value) : undefined;
-  const isSame = canonicalJson(kept?.input["model"] ?? {}) === canonicalJson(input.model ?? {});
-  return isSame ? kept?.models : undefined;
+  return found.ok ? keptBy(store, found.value, input) : undefined;
 }
 
-async function requestIn(store: Store, { projectId, runId }: RunMetadata) {
+/** The models that a run has kept, where the model that it was started with is the one that is wanted now. */
+async function keptBy(
+  store: Store,
+  { projectId, runId }: RunMetadata,
+  { model = {} }: OpenRunInput["input"],
+): Promise<RunModels | undefined> {
   const files = await store.runs.openFiles(projectId, runId);
-  return files.ok ? files.value.request.read() : undefined;
+  const kept = files.ok ? await files.value.request.read() : undefined;
+  return canonicalJson(kept?.input["model"] ?? {}) === canonicalJson(model) ? kept?.models : undefined;
 }
 
 /** Before anything is made: a turn of a model without a price could not be counted. */

@@ -1,6 +1,6 @@
 import type { OpenRunInput, VerifyInput } from "../contract/activities.js";
 import { SIGNED_ONLY, startStatement } from "../contract/signed.js";
-import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { workflowOfKind } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";
 import type { StartSignatures } from "../store/start-signatures.js";
 import type { Store } from "../store/store.js";
@@ -31,7 +31,7 @@ export async function admitStart(
     if (await isSigned(store, input.runId)) return true;
     throw unsigned();
   }
-  const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+  const workflow = workflowOfKind(kind);
   const statement = startStatement({ workflow, workflowId, input, executionId });
   if (await signatures.admits(statement, input.signature, executionId)) return true;
   throw input.signature === undefined ? unsigned() : wronglySigned();

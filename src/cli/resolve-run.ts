@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { InterlockClient, ListedRun } from "../client/client.js";
-import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js";
 import { interruption, lookAround } from "./environment.js";
@@ -97,7 +97,7 @@ async function nameOf(client: InterlockClient, { runId, workflowId }: ListedRun)
 }
 
 function begins({ runId, workflowId }: Pick<Candidate, "runId" | "workflowId">, text: string): boolean {
-  return runId.startsWith(text) || workflowId.startsWith(text) || `run-${runId}`.startsWith(text);
+  return runId.startsWith(text) || workflowId.startsWith(text) || workflowIdOf(runId).startsWith(text);
 }
 
 function only(text: string, candidates: readonly Candidate[]): string {
@@ -125,6 +125,6 @@ function toldStored(run: RunMetadata): string {
 }
 
 function told(runId: string, workflowId: string, more: readonly string[]): string {
-  const name = workflowId === `run-${runId}` ? runId : `${workflowId}  ${runId}`;
+  const name = workflowId === workflowIdOf(runId) ? runId : `${workflowId}  ${runId}`;
   return [name, ...more].map((text) => excerpt(text)).join("  ");
 }

@@ -1,6 +1,7 @@
 import type { ListedRun, RunFilter } from "../client/client.js";
 import { fits } from "../client/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import { listedQuestion } from "../core/run/run-note.js";
 import { defined } from "../core/defined.js";
 import type { RunPlace } from "../store/runs/status-file.js";
@@ -83,7 +84,7 @@ const SHORT_ID = 8;
 
 /** How a run is named where there is little room: any beginning of its id names it. */
 export function shortName({ runId, workflowId }: Pick<RunRow, "runId" | "workflowId">): string {
-  return workflowId === `run-${runId}` ? runId.slice(0, SHORT_ID) : workflowId;
+  return workflowId === workflowIdOf(runId) ? runId.slice(0, SHORT_ID) : workflowId;
 }
 
 const NAME = 60;
@@ -105,7 +106,7 @@ export function runColumns(isNarrow: boolean): readonly Column[] {
 /** A run as its cells. */
 export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: boolean; readonly now: Date }) {
   const { runId, workflowId } = row;
-  const full = workflowId === `run-${runId}` ? runId : `${runId} ${workflowId}`;
+  const full = workflowId === workflowIdOf(runId) ? runId : `${runId} ${workflowId}`;
   return [
     isNarrow ? shortName(row) : full,
     `${row.bundle === undefined ? packageName(row.packageId ?? "") : `${row.packageId} ${row.workflowRef}`}${partOf(row)}`,

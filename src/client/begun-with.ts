@@ -1,6 +1,7 @@
-import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { workflowOfKind } from "../contract/names.js";
 import type { StoreReader } from "../contract/reads.js";
 import { type Sign, startStatement } from "../contract/signed.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import { sealErrorIn } from "../seal/seal-error.js";
 import type { SealKeys } from "../seal/seal-keys.js";
 import { InterlockError } from "./interlock-error.js";
@@ -74,7 +75,7 @@ async function isSigned(
   const { signature = "" } = input;
   const [, nonce] = /^v1\.([0-9a-f]{32})\./.exec(signature) ?? [];
   if (nonce === undefined) return false;
-  const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
-  const { workflowId = `run-${input.runId}` } = named;
+  const workflow = workflowOfKind(kind);
+  const { workflowId = workflowIdOf(input.runId) } = named;
   return (await sign(startStatement({ workflow, workflowId, input, executionId }), nonce)) === signature;
 }

@@ -1,5 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
-import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW, type RunWorkflow } from "../contract/names.js";
+import { WORKFLOW_TASK_TIMEOUT, type RunWorkflow, workflowOfKind } from "../contract/names.js";
 import { validateRunInput } from "../contract/run-input.js";
 import type { BundleRunInput, GraphRunInput, RunInput } from "../contract/run.js";
 import { type Sign, startStatement } from "../contract/signed.js";
@@ -29,7 +29,7 @@ export async function launchRun(
   access: TemporalAccess & { readonly taskQueue: string },
   { kind, input: request, workflowId: known, searchAttributes, reuse }: Launch & LaunchOptions,
 ): Promise<{ readonly runId: string; readonly workflowId: string; readonly firstExecutionRunId?: string }> {
-  const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+  const workflow = workflowOfKind(kind);
   const { runId = "" } = request;
   const workflowId = known ?? workflowIdOf(runId);
   const input = await signedInput(access.sign, {
@@ -45,8 +45,7 @@ export async function launchRun(
       args: [input],
       workflowIdConflictPolicy: "USE_EXISTING",
       workflowIdReusePolicy: reuse ?? "REJECT_DUPLICATE",
-      // A dead worker's workflow task is given to another after this long.
-      workflowTaskTimeout: "5 seconds",
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       staticSummary: summaryLine(
         `${cutText(name, 75)} on ${cutText(directoryName(request.projectRoot), 40)}`,
       ),

@@ -3,7 +3,7 @@ import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { projectSlug } from "../core/run/project-slug.js";
-import { runIdIn } from "../core/run/run-id.js";
+import { runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { type PayloadReader, readableValue } from "./payloads.js";
 import { type Lister, type RawExecution, listExecutions } from "./list-executions.js";
 import { quoted } from "./quoted.js";
@@ -157,7 +157,7 @@ export async function runsWithPrefix(
   prefix: string,
   limit: number,
 ): Promise<readonly ListedRun[]> {
-  const starts = [prefix, `run-${prefix}`].map((text) => `WorkflowId STARTS_WITH ${quoted(text)}`);
+  const starts = [prefix, workflowIdOf(prefix)].map((text) => `WorkflowId STARTS_WITH ${quoted(text)}`);
   // Under a workflow id of its own, a run has the id of its first execution.
   const query = `${RUNS} AND (${[...starts, `RunId STARTS_WITH ${quoted(prefix)}`].join(" OR ")})`;
   const found = new Map<string, ListedRun>();

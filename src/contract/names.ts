@@ -15,6 +15,13 @@ export const FINISH_UPDATE = "finish";
 /** The types of the workflows that are runs. */
 export type RunWorkflow = typeof GRAPH_RUN_WORKFLOW | typeof BUNDLE_RUN_WORKFLOW;
 
+export function workflowOfKind(kind: "graph" | "bundle"): RunWorkflow {
+  return kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+}
+
+/** After this long the workflow task of a worker that has died is given to another one, of every workflow of ours. */
+export const WORKFLOW_TASK_TIMEOUT = "5 seconds";
+
 /** The task queue of a store that names none. */
 export const DEFAULT_TASK_QUEUE = "interlock";
 

@@ -8,7 +8,7 @@ import {
   isGrpcServiceError,
 } from "@temporalio/client";
 import { NamespaceNotFoundError, WorkflowNotFoundError } from "@temporalio/common";
-import { WRONG_STORE_FAILURE } from "../contract/names.js";
+import { WORKFLOW_TASK_TIMEOUT, WRONG_STORE_FAILURE } from "../contract/names.js";
 import {
   LONGEST_DELIVERY_MS,
   NOTICE_ACTIVITY,
@@ -153,7 +153,7 @@ async function begin(client: Client, store: Store, ref: NoticeRef, notice: Notic
     args: [ref],
     workflowIdReusePolicy: "REJECT_DUPLICATE",
     workflowExecutionTimeout: LONGEST_DELIVERY_MS,
-    workflowTaskTimeout: "5 seconds",
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     staticSummary: `${event} to ${ref.webhook}`,
     staticDetails: `Tells the webhook \`${ref.webhook}\` of run \`${runId}\`.`,
   });

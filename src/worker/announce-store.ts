@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { basename } from "node:path";
 import { Client, type ClientOptions } from "@temporalio/client";
 import { Runtime } from "@temporalio/worker";
+import { WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
 import {
   MAX_PROJECT_ROOT_CHARS,
   MAX_STORE_PROJECTS,
@@ -97,7 +98,7 @@ async function tell(client: Client, store: Store, note: StoreNote, word: StoreSe
     memo: { [STORE_MEMO]: note, [STORE_WORKERS_MEMO]: record.workers },
     // Begun anew every few hundred words: a store that nobody works on any more is forgotten by Temporal itself.
     workflowRunTimeout: `${STORE_RECORD_DAYS} days`,
-    workflowTaskTimeout: "5 seconds",
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     staticSummary: `Store ${note.name}`,
   });
   return (await handle.describe()).taskQueue;

@@ -9,7 +9,7 @@ import {
   patched,
   startChild,
 } from "@temporalio/workflow";
-import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { GRAPH_RUN_WORKFLOW, WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
 import type { RunBelow } from "../contract/activities.js";
 import type { RunResult } from "../core/run/closing.js";
 import { CANCELLED, thrownFault } from "../core/run/closing.js";
@@ -87,7 +87,7 @@ async function start({
       args: [input],
       parentClosePolicy: "REQUEST_CANCEL",
       cancellationType: "WAIT_CANCELLATION_COMPLETED",
-      workflowTaskTimeout: "5 seconds",
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       staticSummary: summaryLine(`${workflowRef}, below ${parent?.runId ?? ""}`),
       staticDetails: `Run ${codeSpan(runId)} of ${codeSpan(workflowRef)}, a subworkflow of run ${codeSpan(parent?.runId ?? "")}.`,
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type JsonBounds, boundsProblem } from "../../core/json-bounds.js";
+import { MAX_MODELS_IN_CHAIN, MAX_NAME_CHARS, MAX_USER_INPUT_BYTES } from "../../core/run/limits.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
@@ -17,7 +18,7 @@ import { PageRefusal } from "./faults.js";
 
 const word = z.string().min(1).max(1_000);
 const path = z.string().min(1).max(4_096);
-const words = z.string().max(64 * 1024);
+const words = z.string().max(MAX_USER_INPUT_BYTES);
 const run = { run: word };
 const newRunId = z.string().refine(isRunId, "must be a UUID in lower case");
 
@@ -36,14 +37,17 @@ const narrowing = { package: word.exactOptional(), project: word.exactOptional()
 const phases = z
   .string()
   .regex(
-    new RegExp(`^(?:${RUN_PHASES.join("|")})(?:,(?:${RUN_PHASES.join("|")})){0,4}$`),
+    new RegExp(`^(?:${RUN_PHASES.join("|")})(?:,(?:${RUN_PHASES.join("|")})){0,${RUN_PHASES.length - 1}}$`),
     "must be phases of runs, separated by commas",
   );
 const model = z.strictObject({
   name: word.exactOptional(),
   model: word.exactOptional(),
   baseUrl: z.string().max(2_000).exactOptional(),
-  fallbacks: z.array(word).max(8).exactOptional(),
+  fallbacks: z
+    .array(word)
+    .max(MAX_MODELS_IN_CHAIN - 1)
+    .exactOptional(),
 });
 const amounts = z.strictObject({
   turns: z.number().exactOptional(),
@@ -98,7 +102,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
     nodeId: z.string().min(1).max(2_000),
     question: z.string().regex(/^\d{1,9}\.\d{1,9}$/, "must be a question's visit and turn, as in 2.1"),
     text: words.refine((text) => text.trim() !== "", "must not be empty"),
-    by: z.string().min(1).max(200).exactOptional(),
+    by: z.string().min(1).max(MAX_NAME_CHARS).exactOptional(),
   }),
   retry: z.strictObject({ ...run, model: model.exactOptional() }),
   pause: z.strictObject(run),
