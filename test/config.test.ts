@@ -156,11 +156,11 @@ describe("the variables", () => {
   });
 
   test.each([
-    ["INTERLOCK_LOG_LEVEL", "loud", '"loud" is none of trace, debug, info, warn, error'],
-    ["INTERLOCK_LOG_FORMAT", "JSON", '"JSON" is none of text, json'],
-    ["INTERLOCK_STARTS", "close\nd", `"close\\nd" is none of open, signed`],
-    ["INTERLOCK_STARTS", "signed ", `"signed " is none of open, signed`],
-    ["INTERLOCK_LOG_FORMAT", "json\r", `"json\\r" is none of text, json`],
+    ["INTERLOCK_LOG_LEVEL", "loud", '"loud" is not one of trace, debug, info, warn, error'],
+    ["INTERLOCK_LOG_FORMAT", "JSON", '"JSON" is not one of text, json'],
+    ["INTERLOCK_STARTS", "close\nd", `"close\\nd" is not one of open, signed`],
+    ["INTERLOCK_STARTS", "signed ", `"signed " is not one of open, signed`],
+    ["INTERLOCK_LOG_FORMAT", "json\r", `"json\\r" is not one of text, json`],
     ["INTERLOCK_HEALTH", "here", '"here" must be a port, or an IP address and a port, as 127.0.0.1:9464'],
     [
       "INTERLOCK_METRICS",

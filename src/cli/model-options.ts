@@ -64,7 +64,7 @@ function pinnedModel(config: Config, choice: ModelChoice): WantedModel | undefin
   const chosen = config.models.choose(wanted, []);
   if ("missing" in chosen) {
     if (wanted === undefined) return undefined;
-    throw new UsageError(`The worker of this command has not that model: ${chosen.missing}.`);
+    throw new UsageError(`The worker of this command does not have that model: ${chosen.missing}.`);
   }
   const [first] = chosen.chain;
   if (first === undefined) return wanted;
@@ -76,6 +76,6 @@ function endpointOf({ models }: Config, text: string): string {
   const url = /[?#]/.test(text) ? undefined : models.normal(text);
   if (url !== undefined) return url;
   throw new UsageError(
-    "--base-url takes an http or https URL without user name, password, query and fragment. Keys belong into a variable, and the rest into settings.json.",
+    "--base-url takes an http or https URL without user name, password, query and fragment. Put keys in a variable, and the rest in settings.json.",
   );
 }

@@ -141,7 +141,7 @@ export async function unopened(run: RunHandle): Promise<CommandError | undefined
     const failure = await run.closedBy();
     if (failure === undefined) {
       return new CommandError(
-        `Run ${runId} is not opened yet, so that no store knows it. Why says: interlock status ${shellName(runId)}`,
+        `Run ${runId} is not opened yet, so that no store knows it. To see why: interlock status ${shellName(runId)}`,
       );
     }
     const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${printable(`${failure.code}: ${failure.message}`)}`;

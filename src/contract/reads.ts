@@ -193,7 +193,7 @@ function refused(errors: ReturnType<typeof schemaErrors>): Result<never> {
   const [first] = errors;
   return fail(
     "E_SCHEMA_VALIDATION",
-    `A store cannot be asked that: ${first?.path || "the question"}: ${first?.message ?? "is none"}.`,
+    `A store cannot be asked that: ${first?.path || "the question"}: ${first?.message ?? "is not valid"}.`,
   );
 }
 

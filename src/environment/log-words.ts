@@ -7,7 +7,7 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 /** One of these words; what is said instead is named beside them. */
 export function wordOf<const T extends readonly [string, ...string[]]>(words: T) {
   return z.enum(words, {
-    error: ({ input }) => `${excerpt(JSON.stringify(String(input)))} is none of ${words.join(", ")}`,
+    error: ({ input }) => `${excerpt(JSON.stringify(String(input)))} is not one of ${words.join(", ")}`,
   });
 }
 

@@ -70,7 +70,7 @@ export function fallbackProblem({ models = {}, agents = {} }: Named): string | u
   for (const [place, { fallbacks = [] }] of [...placed("models", models), ...placed("agents", agents)]) {
     for (const [index, name] of fallbacks.entries()) {
       if (entries.has(name)) continue;
-      return `${place}.fallbacks.${index}: "${name}" is none of models`;
+      return `${place}.fallbacks.${index}: "${name}" is not in models`;
     }
   }
   for (const name of entries.keys()) {

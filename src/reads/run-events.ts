@@ -53,7 +53,7 @@ export async function eventsOf(
 }
 
 function tooLong(runId: string): string {
-  return `The run's audit log has a line that is none of ours. See: interlock audit verify ${runId}`;
+  return `The run's audit log has a line that Interlock has not written. See: interlock audit verify ${runId}`;
 }
 
 function openLog(path: string): number | undefined {

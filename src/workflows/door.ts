@@ -68,7 +68,7 @@ function identified<I extends RunInputs[RunWorkflow]>(input: I): Result<Identifi
     return notValid("runId: a run that goes on under a workflow id of its own has to be named");
   }
   if (isRunId(runId)) return ok({ ...input, runId });
-  return notValid(`runId: ${runId} is none. Use a workflow id like ${workflowIdOf("<runId>")}`);
+  return notValid(`runId: ${runId} is not a run's id. Use a workflow id like ${workflowIdOf("<runId>")}`);
 }
 
 function notValid(sentence: string): Result<never> {

@@ -17,8 +17,8 @@ describe("the options of a worker in the foreground", () => {
   });
 
   test.each([
-    [{ logLevel: "loud" }, '--log-level: "loud" is none of trace, debug, info, warn, error.'],
-    [{ logFormat: "" }, '--log-format: "" is none of text, json.'],
+    [{ logLevel: "loud" }, '--log-level: "loud" is not one of trace, debug, info, warn, error.'],
+    [{ logFormat: "" }, '--log-format: "" is not one of text, json.'],
     [
       { health: "99999" },
       '--health: "99999" must be a port, or an IP address and a port, as 127.0.0.1:9464.',

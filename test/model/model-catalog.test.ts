@@ -189,8 +189,8 @@ describe("settings of models that cannot be used are refused with their place", 
       ]),
     );
   test.each([
-    [{ models: { a: { model: "x", fallbacks: ["b"] } } }, 'models.a.fallbacks.0: "b" is none of models'],
-    [{ agents: { a: { fallbacks: ["b"] } } }, 'agents.a.fallbacks.0: "b" is none of models'],
+    [{ models: { a: { model: "x", fallbacks: ["b"] } } }, 'models.a.fallbacks.0: "b" is not in models'],
+    [{ agents: { a: { fallbacks: ["b"] } } }, 'agents.a.fallbacks.0: "b" is not in models'],
     [{ models: { a: { model: "x", fallbacks: ["a"] } } }, "models.a.fallbacks: a → a is a circle"],
     [
       {

@@ -77,7 +77,7 @@ async function otherArtifact(
   const parts = typeof contains === "string" ? [contains] : (contains ?? []);
   if (parts.length === 0 && matches === undefined) return problems;
   const text = await textOf(path);
-  if (text === undefined) return [...problems, `${path}: expected a text, came a file that is none`];
+  if (text === undefined) return [...problems, `${path}: expected a text, came a file that holds none`];
   for (const part of parts) {
     if (!text.includes(part))
       problems.push(`${path}: expected "${excerpt(part)}" in it, came ${begins(text)}`);

@@ -74,7 +74,7 @@ export function answerRefusal(
   const asked = questionIn(record.carried);
   return meant === undefined || meant === asked
     ? undefined
-    : `The run waits with question ${asked}, not with ${meant}: an answer to one is none to the other.${lastOne(record)}`;
+    : `The run waits with question ${asked}, not with ${meant}: an answer is for one question alone.${lastOne(record)}`;
 }
 
 /** Whoever was too late is told who was not. */

@@ -51,7 +51,7 @@ describe("an answer", () => {
     record.update({ visit: 2, turn: 3 });
     expect(answerRefusal(record, "u", { ...ANSWER, question: "2.3" })).toBeUndefined();
     expect(answerRefusal(record, "u", { ...ANSWER, question: "2.2" })).toBe(
-      "The run waits with question 2.3, not with 2.2: an answer to one is none to the other.",
+      "The run waits with question 2.3, not with 2.2: an answer is for one question alone.",
     );
   });
 
