@@ -42,6 +42,26 @@ function isModest(json: string): boolean {
   return true;
 }
 
+/** The objects of a text in which several stand one behind the other, as gateways put together what they are sent; else the text as it is. Throws as `parseAnswer` does for too many. */
+export function objectsIn(json: string): readonly string[] {
+  if (!/\}\s{0,9}\{/.test(json)) return [json];
+  const objects: string[] = [];
+  let start = 0;
+  let depth = 0;
+  for (let index = 0; index < json.length; index += 1) {
+    const char = json.charCodeAt(index);
+    if (char === 0x22) index = endOfText(json, index);
+    else if (char === 0x7b) depth += 1;
+    else if (char === 0x7d) depth -= 1;
+    if (depth !== 0 || char !== 0x7d) continue;
+    objects.push(json.slice(start, index + 1));
+    if (objects.length > MAX_VALUES) throw new SyntaxError(`It holds more than ${MAX_VALUES} objects.`);
+    start = index + 1;
+  }
+  const rest = json.slice(start);
+  return rest.trim() === "" ? objects : [...objects, rest];
+}
+
 /** Where the text ends that begins at a quote: at its closing quote, or at the end of everything. */
 function endOfText(json: string, start: number): number {
   let end = json.indexOf('"', start + 1);

@@ -3,7 +3,7 @@ import { isHeaderValue } from "../core/header-value.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { excerpt } from "../core/text.js";
-import { parseAnswer } from "./answer-json.js";
+import { objectsIn, parseAnswer } from "./answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { type Dialect, dialectOf } from "./dialects.js";
@@ -196,7 +196,22 @@ async function readAnswer(
   if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {
     return collectStream(eventData(chunks), answering, onPiece);
   }
-  return toAnswer(parseBody(await textOfChunks(chunks), response.status, answering.apiKey), answering);
+  const text = await textOfChunks(chunks);
+  const pieces = piecesIn(text);
+  if (pieces.length > 1) return collectStream(eachOf(pieces), answering, onPiece);
+  return toAnswer(parseBody(text, response.status, answering.apiKey), answering);
+}
+
+/** The pieces of a stream that came as a whole: in a list, or one behind the other. */
+function piecesIn(text: string): readonly string[] {
+  const begins = text.trimStart()[0];
+  if (begins === "{") return objectsIn(text);
+  const list: unknown = begins === "[" ? parseAnswer(text) : [];
+  return Array.isArray(list) ? list.map((piece: unknown) => JSON.stringify(piece)) : [];
+}
+
+async function* eachOf(pieces: readonly string[]): AsyncGenerator<string> {
+  yield* pieces;
 }
 
 const OPENAI_URL = "https://api.openai.com/v1";

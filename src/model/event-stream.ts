@@ -1,3 +1,4 @@
+import { objectsIn } from "./answer-json.js";
 import { within } from "./bounded-body.js";
 
 /**
@@ -58,7 +59,7 @@ class Events {
     const more = dataOf(line);
     const isFirst = more === undefined ? !this.isBare && /^\s*[{[]/.test(line) : this.isBare;
     if (line === "" || isFirst || (this.data.length === 1 && isAnother(this.data[0], more))) {
-      if (this.data.length > 0) yield this.data.splice(0).join("\n");
+      if (this.data.length > 0) yield* objectsIn(this.data.splice(0).join("\n"));
       this.isBare = isFirst && more === undefined;
     }
     if (more !== undefined) this.data.push(more);
@@ -76,7 +77,7 @@ function isAnother(before = "", more = ""): boolean {
 
 /** The data in a line; what llama.cpp's server has called an error stands in a field of that name. */
 function dataOf(line: string): string | undefined {
-  const field = line.trimStart();
+  const field = line.trimStart().replace(/^(?:data: ?){2,9}/, "data: "); // gateways put their own before another's
   if (field.startsWith("data:")) return field.slice(field[5] === " " ? 6 : 5);
   return field.startsWith("error:") ? `{"error":${field.slice(6)}}` : undefined;
 }

@@ -74,7 +74,7 @@ export function toFinishReason(text: string): string {
 
 /** How a choice says that it has ended; nothing where it has not, which some servers have a word for. */
 export function reasonIn(choice: Fields): string {
-  const reason = textOf(choice["finish_reason"]) || textOf(choice["native_finish_reason"]);
+  const reason = (textOf(choice["finish_reason"]) || textOf(choice["native_finish_reason"])).trim();
   return /^(?:null|none|unspecified|finish_reason_unspecified)$/i.test(reason) ? "" : reason;
 }
 

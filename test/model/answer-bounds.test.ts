@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createGzip } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { parseAnswer } from "../../src/model/answer-json.js";
+import { objectsIn, parseAnswer } from "../../src/model/answer-json.js";
 import { MAX_ANSWER_BYTES } from "../../src/model/bounded-body.js";
 import { createChatModel } from "../../src/model/chat-model.js";
 import { eventData } from "../../src/model/event-stream.js";
@@ -219,4 +219,9 @@ describe("JSON that holds too much is not read", () => {
   ])("but %s is", (_, json) => {
     expect(parseAnswer(json)).toEqual(JSON.parse(json));
   });
+});
+
+test("an answer of objects without end is not taken apart", () => {
+  expect(objectsIn("{}".repeat(100_000))).toHaveLength(100_000);
+  expect(() => objectsIn("{}".repeat(100_001))).toThrow("It holds more than 100000 objects.");
 });

@@ -151,3 +151,38 @@ describe("thoughts that the model's own server refuses", () => {
     expect(server.requests).toHaveLength(1);
   });
 });
+
+describe("no piece is lost of a stream that comes", () => {
+  const piece = (delta: object, reason: string | null = null) =>
+    JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] });
+  const pieces = [
+    piece({ content: "Wh}{" }),
+    piece({ tool_calls: [{ index: 0, id: "c", function: { name: "x", arguments: "{}" } }] }),
+    piece({ content: "ich?" }, "tool_calls"),
+    JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } }),
+  ];
+  test.each([
+    ["as a list", `[${pieces.join(",")}]`],
+    ["as lines of JSON", pieces.join("\n")],
+    ["as objects without anything between them", pieces.join("")],
+    ["in one event", `data: ${pieces.join("")}\n\ndata: [DONE]\n\n`],
+    ["under a mark of another gateway", pieces.map((one) => `data: data: ${one}\n\n`).join("")],
+  ])("%s", async (_, body) => {
+    const server = await startRawServer((response) => response.end(body));
+    const answer = await ask(server.baseUrl, { stream: true }, [], createChatModel());
+    expect(answer.content).toBe("Wh}{ich?");
+    expect(answer.toolCalls).toEqual([{ id: "c", name: "x", argumentsJson: "{}" }]);
+    expect(answer.finishReason).toBe("tool_calls");
+    expect(answer.usage).toEqual({ promptTokens: 5, completionTokens: 2 });
+  });
+});
+
+test.each([
+  [" length", "length"],
+  ["length\n", "length"],
+  ["\tcontent_filter ", "content_filter"],
+])("an end with blanks around its word is that end: %j", async (reason, end) => {
+  const choice = { index: 0, message: { content: "x" }, finish_reason: reason };
+  const server = await taking(() => true, "", { choices: [choice] });
+  expect((await ask(server.baseUrl, {}, [], createChatModel())).finishReason).toBe(end);
+});
