@@ -21,19 +21,19 @@ export function readRetryAfter(
   const waits = [
     inHeaders(headers, now),
     inBody(said),
+    untilResetOf(headers, said),
     isLimit ? untilReset(headers, now) : undefined,
     untilDate(said, now),
-    untilTomorrow(headers, said),
   ].filter((wait) => wait !== undefined);
   // None at all says nothing, where another place says more.
   const wait = waits.find((told) => told > 0) ?? waits[0];
   return wait === undefined ? undefined : Math.min(wait, isLimit ? LONGEST_LIMIT_MS : LONGEST_WAIT_MS);
 }
 
-/** Of a limit of a day, where a header says when it is over, as Cerebras has it. */
-function untilTomorrow(headers: WireAnswer["headers"], body: string): number | undefined {
-  const kind = /\b(requests|tokens) per day\b/i.exec(body)?.[1]?.toLowerCase();
-  return kind === undefined ? undefined : toWait(headers.get(`x-ratelimit-reset-${kind}-day`), 1_000);
+/** Of the limit that the words name, where a header says when it is over, as Cerebras has it. */
+function untilResetOf(headers: WireAnswer["headers"], body: string): number | undefined {
+  const [, kind, time] = /\b(requests|tokens) per (minute|hour|day)\b/i.exec(body.toLowerCase()) ?? [];
+  return kind === undefined ? undefined : toWait(headers.get(`x-ratelimit-reset-${kind}-${time}`), 1_000);
 }
 
 /** `retry-after-ms`, else `Retry-After` in seconds, as an HTTP date or as seconds since 1970. */
@@ -99,6 +99,18 @@ const RESET_SAID = new RegExp(
 /** The limits that headers tell of, one by one. */
 const LIMITS = ["x-ratelimit", "ratelimit"] as const;
 const KINDS = ["requests", "tokens"] as const;
+const TIMES = ["", "-minute", "-hour", "-day", "-per-minute", "-per-hour", "-per-day", "-1h"] as const;
+const ANTHROPICS = ["requests", "tokens", "input-tokens", "output-tokens"] as const;
+
+/** What is left of a limit of a kind, and when there is all of it again. */
+const LEFT_AND_RESET: readonly (readonly [string, string])[] = [
+  ...KINDS.flatMap((kind) =>
+    TIMES.map((time) => [`x-ratelimit-remaining-${kind}${time}`, `x-ratelimit-reset-${kind}${time}`] as const),
+  ),
+  ...ANTHROPICS.map(
+    (kind) => [`anthropic-ratelimit-${kind}-remaining`, `anthropic-ratelimit-${kind}-reset`] as const,
+  ),
+];
 
 /** When the limits are over that are reached: in seconds, with a unit or as a date. Many say it with each answer, of each limit. */
 function untilReset(headers: WireAnswer["headers"], now: Date): number | undefined {
@@ -106,12 +118,18 @@ function untilReset(headers: WireAnswer["headers"], now: Date): number | undefin
     const isLeft = Number(headers.get(`${name}-remaining`)) > 0;
     return isLeft ? null : headers.get(`${name}-reset`);
   });
-  const ofKinds = KINDS.map((kind) => {
-    const isReached = headers.get(`x-ratelimit-remaining-${kind}`)?.trim() === "0";
-    return isReached ? headers.get(`x-ratelimit-reset-${kind}`) : null;
-  });
-  const waits = [...plain, ...ofKinds].map((value) => (value === null ? undefined : ofReset(value, now)));
+  const ofKinds = LEFT_AND_RESET.map(([left, reset]) =>
+    headers.get(left)?.trim() === "0" ? headers.get(reset) : null,
+  );
+  const told = [...plain, ...ofKinds, ...inOneHeader(headers.get("ratelimit") ?? "")];
+  const waits = told.map((value) => (value === null ? undefined : ofReset(value, now)));
   return waits.filter((wait) => wait !== undefined).sort((one, other) => other - one)[0];
+}
+
+/** As in the later drafts of the standard, and at Hugging Face: `"api";r=0;t=55`. */
+function inOneHeader(value: string): readonly string[] {
+  const reached = value.split(",").filter((limit) => /;\s?r=0\s?(?:;|$)/.test(limit));
+  return reached.map((limit) => /;\s?t=(\d{1,9})\b/.exec(limit)?.[1]).filter((seconds) => seconds !== undefined);
 }
 
 function ofReset(value: string, now: Date): number | undefined {

@@ -574,6 +574,12 @@ describe("a wait that is asked for in the error", () => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
   });
 
+  test("or in a header of the minute, where the limit is one of a minute", () => {
+    const headers = { "x-ratelimit-reset-tokens-minute": "34.5", "x-ratelimit-reset-tokens-day": "9999" };
+    const message = "Tokens per minute limit exceeded - too many tokens processed.";
+    expect(answered(429, message, headers).retryAfterMs).toBe(34_500);
+  });
+
   test("or in a header of the day, where the limit is one of a day", () => {
     const headers = { "x-ratelimit-reset-requests-day": "33011.5", "x-ratelimit-reset-tokens-day": "60" };
     const message = "Requests per day limit exceeded - too many requests sent.";
@@ -589,6 +595,16 @@ describe("a wait that is asked for in the error", () => {
     { "ratelimit-reset": "34", "ratelimit-remaining": "0" },
     { "x-ratelimit-reset-tokens": "34s", "x-ratelimit-remaining-tokens": "0" },
     { "x-ratelimit-reset-requests": "1772600801", "x-ratelimit-remaining-requests": "0" },
+    { "x-ratelimit-reset-requests-minute": "34", "x-ratelimit-remaining-requests-minute": "0" },
+    { "x-ratelimit-reset-tokens-per-minute": "1772600801", "x-ratelimit-remaining-tokens-per-minute": "0" },
+    { "x-ratelimit-reset-requests-1h": "34", "x-ratelimit-remaining-requests-1h": "0" },
+    {
+      "anthropic-ratelimit-input-tokens-reset": "2026-03-04T05:06:41Z",
+      "anthropic-ratelimit-input-tokens-remaining": "0",
+      "anthropic-ratelimit-requests-reset": "2026-03-04T06:06:41Z",
+      "anthropic-ratelimit-requests-remaining": "49",
+    },
+    { ratelimit: '"api";r=0;t=34, "pages";r=5;t=90', "ratelimit-policy": '"api";q=100;w=60' },
     {
       "x-ratelimit-reset-requests": "34",
       "x-ratelimit-remaining-requests": "0",
