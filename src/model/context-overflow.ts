@@ -12,6 +12,9 @@ const TOO_LONG: readonly RegExp[] = [
   /maximum (?:(?:allowed|supported) )?(?:prompt|input|sequence|model) length/,
   /sum of prompt length\b.{0,120}\bshould not exceed max_/, // TensorRT-LLM
   /longer than the maximum model length/,
+  /\b(?:prompt|input) length\b.{0,30}\bexceeds?\b/,
+  /\b(?:prompt|input|request) exceeds the (?:model'?s )?max(?:imum)? (?:number of (?:input )?tokens|context)\b/,
+  /\b(?:prompt|context)_too_long\b/,
   /(?:prompt|input|request|messages?|conversation)(?: you submitted| tokens?| text| length){0,2} (?:is |are |was |were )?too (?:long|large)/,
   /max_(?:completion_)?tokens must be at least 1, got -\d/, // what the prompt has left of it
   /default_max_tokens.{0,20} (?:should|must) be greater than 0/,
@@ -67,7 +70,7 @@ const NAMED_LENGTH: readonly RegExp[] = [
   /最大(?:长度|限制)?\D{0,8}(\d[\d,]*)/,
   /context length of only (\d[\d,]*)/,
   /must (?:be <=|have less than) (\d[\d,]*)/,
-  /cannot exceed (\d[\d,]*)/,
+  /(?:cannot exceed|\blength exceeds) (\d[\d,]*)/,
 ];
 
 const OF_BYTES = /^ ?(?:bytes|[kmg]i?b\b)/;

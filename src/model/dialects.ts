@@ -54,6 +54,7 @@ const FINAL_ERRORS = [
   "insufficient_quota",
   "billing_hard_limit_reached",
   "billing_not_active",
+  "budget_exceeded",
   "account_deactivated",
   "access_terminated",
   "exceeded_current_quota_error",

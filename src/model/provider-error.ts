@@ -167,11 +167,11 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|weekly usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} ){0,2}(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|weekly usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced|monthly (?:\w+ ){0,2}limit (?:\w+ )?(?:reached|exceeded)|premium request allowance|account is not active, please check your billing|exceeded your current token quota: 0\b|exceeded your current quota\b.{0,120}\bplatform\.openai\.com|quota exceeded for metric: \S{1,200}, limit: 0\b(?!\.)/i;
 
 /** What is given of tokens is for a month or a day, or there are more in a minute. */
 const ALLOWANCE_USED_UP =
-  /run out of tokens?\b|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)/i;
+  /run out of tokens?\b|\b(?:over|crossed) (?:(?:its|the|your|their) )?budget\b|\bExceeded(?:Token)?Budget\b|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)/i;
 const OF_A_MINUTE = /\b(?:per|this|a|each|current)[ -](?:second|minute)\b/i;
 
 /** Whether what was paid for is used up, or too little for this request: another try does not help, however busy the status says that the server is. */
@@ -181,7 +181,7 @@ export function isUsedUp({ words }: ProviderError): boolean {
 }
 
 const BUSY =
-  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
+  /\bDEGRADED function\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
 export function isBusy({ words, codes }: ProviderError): boolean {
@@ -201,7 +201,7 @@ const FILTERED =
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
+    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|hooks_failed|guardrail_violation|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
       code,
     ),
   );

@@ -105,7 +105,9 @@ const ANTHROPICS = ["requests", "tokens", "input-tokens", "output-tokens"] as co
 /** What is left of a limit of a kind, and when there is all of it again. */
 const LEFT_AND_RESET: readonly (readonly [string, string])[] = [
   ...KINDS.flatMap((kind) =>
-    TIMES.map((time) => [`x-ratelimit-remaining-${kind}${time}`, `x-ratelimit-reset-${kind}${time}`] as const),
+    TIMES.map(
+      (time) => [`x-ratelimit-remaining-${kind}${time}`, `x-ratelimit-reset-${kind}${time}`] as const,
+    ),
   ),
   ...ANTHROPICS.map(
     (kind) => [`anthropic-ratelimit-${kind}-remaining`, `anthropic-ratelimit-${kind}-reset`] as const,
@@ -129,7 +131,9 @@ function untilReset(headers: WireAnswer["headers"], now: Date): number | undefin
 /** As in the later drafts of the standard, and at Hugging Face: `"api";r=0;t=55`. */
 function inOneHeader(value: string): readonly string[] {
   const reached = value.split(",").filter((limit) => /;\s?r=0\s?(?:;|$)/.test(limit));
-  return reached.map((limit) => /;\s?t=(\d{1,9})\b/.exec(limit)?.[1]).filter((seconds) => seconds !== undefined);
+  return reached
+    .map((limit) => /;\s?t=(\d{1,9})\b/.exec(limit)?.[1])
+    .filter((seconds) => seconds !== undefined);
 }
 
 function ofReset(value: string, now: Date): number | undefined {

@@ -342,6 +342,11 @@ describe("a refusal because the request is longer than the context is known, wit
       "8000 tokens + 1000 max_new_tokens exceeds the model limit of 8192",
       "`inputs` tokens and max_tokens exceed 8192: it exceeds the model limit of 8192",
     ].map((words): [string, number, unknown, number | undefined] => [words, 400, said(words), 8_192]),
+    ["Perplexity", 400, said("Total input length exceeds 127072 tokens"), 127_072],
+    ["LMDeploy", 400, { message: "The input length 9000 exceeds session_len 8192" }, undefined],
+    ["a maximum of tokens", 422, said("Input exceeds the maximum number of tokens allowed"), undefined],
+    ["a maximum context", 400, said("The request exceeds the model's maximum context of 8192"), undefined],
+    ["a code of the prompt alone", 400, said("no", "prompt_too_long"), undefined],
     ["a code alone", 400, said("max_tokens 9000 exceeds what is left", "context_length_exceeded"), undefined],
   ])("%s", (_, status, body, contextTokens) => {
     expect(refusal(status, body)).toMatchObject({
