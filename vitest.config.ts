@@ -22,6 +22,7 @@ const SLOW_FILES = readdirSync(INTEGRATION)
 export const ALONE_TESTS = [
   "test/cli/watch-work.test.ts",
   "test/instruments/silent-collector.test.ts",
+  "test/instruments/unknown-sampler.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
   "test/store/runs/run-manager-faults.test.ts",

@@ -44,7 +44,7 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
   const { telemetry, interceptors } = await load();
   const { api, node, resources, NodeSDK } = telemetry;
   const sayTrouble = once(onTrouble);
-  api.diag.setLogger(troubleLogger(sayTrouble), api.DiagLogLevel.ERROR);
+  api.diag.setLogger(troubleLogger(sayTrouble, once(onTrouble)), api.DiagLogLevel.ERROR);
   const sdk = new NodeSDK({
     resource: new resources.Resource({ "service.name": "interlock", "service.version": version() }),
     // Others would say what the process was called with, and by whom.
@@ -144,11 +144,20 @@ const WORDLESS: Telemetry.tracing.SpanProcessor = {
   shutdown: () => Promise.resolve(),
 };
 
-/** An exporter that cannot send tries again with each batch: it is said once, and what it was is for the collector's logs. */
-function troubleLogger(say: (sentence: string) => void): Telemetry.api.DiagLogger {
+/**
+ * An exporter that cannot send tries again with each batch: it is said once, and what it was is for the collector's logs. A variable that says
+ * nothing to the SDK keeps no span from being sent.
+ */
+function troubleLogger(
+  say: (sentence: string) => void,
+  sayOfVariable: (sentence: string) => void,
+): Telemetry.api.DiagLogger {
   const nothing = (): void => undefined;
   return {
-    error: (message) => say(notSent(parsed(message))),
+    error(message) {
+      if (message.startsWith("OTEL_")) sayOfVariable(`Traces: ${ended(excerpt(message))}`);
+      else say(notSent(parsed(message)));
+    },
     warn: nothing,
     info: nothing,
     debug: nothing,
