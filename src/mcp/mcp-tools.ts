@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { canonicalJson } from "../core/canonical-json.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import { type JsonObject, type JsonValue, isList } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
@@ -231,6 +232,7 @@ function structuredText(structured: unknown, said: string): string {
   const problem = boundsProblem(structured, STRUCTURE_BOUNDS);
   if (problem !== undefined) return `[an answer that ${problem.message} is left out]`;
   if (said === "") return JSON.stringify(structured);
+  if (isSaidAsJson(structured, said)) return "";
   const shown = said.slice(0, MAX_COMPARED_CHARS);
   const value = structured as JsonValue; // it came as JSON
   const isSaid = valuesIn(value)
@@ -240,6 +242,20 @@ function structuredText(structured: unknown, said: string): string {
   // A yes or no is not found in words: of a structure that is said else, those fields are shown that have one.
   const open = unsaidFlags(value, shown);
   return open === undefined ? "" : JSON.stringify(open);
+}
+
+/** Whether a text is a structure as JSON, or its one value: FastMCP wraps what is no object. */
+function isSaidAsJson(structured: unknown, said: string): boolean {
+  if (typeof structured !== "object" || structured === null || said.length > MAX_COMPARED_CHARS) return false;
+  const [only, ...others] = Object.values(structured) as readonly unknown[];
+  try {
+    const value: unknown = JSON.parse(said);
+    if (boundsProblem(value, STRUCTURE_BOUNDS) !== undefined) return false;
+    const text = canonicalJson(value);
+    return text === canonicalJson(structured) || (others.length === 0 && text === canonicalJson(only));
+  } catch {
+    return false; // words
+  }
 }
 
 /** What of a structure holds `true` or `false` that no text says; undefined where nothing does. */

@@ -142,6 +142,14 @@ const ANSWERS = {
     content: [{ type: "text", text: '{ "b": 1, "a": [2] }' }],
     structuredContent: { a: [2], b: 1 },
   },
+  "structure that is said without spaces": {
+    content: [{ type: "text", text: '{"isWhole":true,"cups":[1,2]}' }],
+    structuredContent: { isWhole: true, cups: [1, 2] },
+  },
+  "wrapped list that is said": {
+    content: [{ type: "text", text: "[1,2,3]" }],
+    structuredContent: { result: [1, 2, 3] },
+  },
   "words wrapped": {
     content: [{ type: "text", text: 'a "cup"\nof tea' }],
     structuredContent: { content: 'a "cup"\nof tea', isWhole: true },

@@ -409,6 +409,8 @@ describe("a server", () => {
     ["a word in another", 'Looked at it.\n{"state":"ok"}'],
     ["links", "[a link to Tea, text/markdown, file:///tea.md: How to brew]\n[a link to two, tea://2]"],
     ["structure that is said", '{ "b": 1, "a": [2] }'],
+    ["structure that is said without spaces", '{"isWhole":true,"cups":[1,2]}'],
+    ["wrapped list that is said", "[1,2,3]"],
     ["words wrapped", 'a "cup"\nof tea\n{"isWhole":true}'],
     ["a flag beside words", 'Looked at.\n{"approved":false}'],
     ["flags beside words", '12 Oolong: true to its kind\n{"leaves":[{"isWhole":false}]}'],
