@@ -55,7 +55,9 @@ export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE):
       } catch (error) {
         over.abort(); // whatever is not read to its end is not left open
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
-        const failure = isLate ? timedOut(settings.timeoutMs) : classifyModelError(error, settings.apiKey);
+        const failure = isLate
+          ? timedOut(settings.timeoutMs, error)
+          : classifyModelError(error, settings.apiKey);
         throw located(failure, endpointIn(settings), settings.apiKey);
       } finally {
         clearTimeout(timer);

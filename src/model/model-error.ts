@@ -70,12 +70,13 @@ export function withUsage(error: ModelError, usage: ChatAnswer["usage"]): ModelE
   return new ModelError({ ...failure, usage }, error.cause);
 }
 
-/** No answer in time, or not all of it. */
-export function timedOut(afterMs: number): ModelError {
+/** No answer in time, or not all of it: what was counted of it stands in what broke it off. */
+export function timedOut(afterMs: number, brokenOff?: unknown): ModelError {
   return new ModelError({
     code: "LLM_TIMEOUT",
     message: `The model endpoint did not answer within ${afterMs / 1_000} s.`,
     retryable: true,
+    usage: brokenOff instanceof ModelError ? brokenOff.usage : undefined,
   });
 }
 

@@ -7,6 +7,7 @@ import { ENDED_BADLY, moreTelling, reasonIn, tellsEnough, toFinishReason } from 
 import {
   ModelError,
   badResponse,
+  classifyModelError,
   endedBadly,
   errorInAnswer,
   holdsNoChoice,
@@ -36,7 +37,7 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
   try {
     return answerIn(fields, answering);
   } catch (error) {
-    throw counted(error, usageIn(fields, fieldsOf(firstOf(fields["choices"]))));
+    throw counted(error, usageIn(fields, fieldsOf(firstOf(fields["choices"]))), answering);
   }
 }
 
@@ -47,9 +48,11 @@ function unwrapped(fields: Fields): Fields {
   return inner.find((value) => fieldsOf(firstOf(value?.["choices"])) !== undefined) ?? fields;
 }
 
-/** What is no answer may have been counted all the same. */
-function counted(error: unknown, usage: unknown): unknown {
-  return error instanceof ModelError && hasCounted(usage) ? withUsage(error, toUsage(usage)) : error;
+/** What is no answer, or half of one whose connection broke or whose time was over, may have been counted all the same. */
+function counted(error: unknown, usage: unknown, { apiKey }: Answering): unknown {
+  if (!hasCounted(usage)) return error;
+  const known = classifyModelError(error, apiKey);
+  return withUsage(known instanceof ModelError ? known : badResponse("it was broken off"), toUsage(usage));
 }
 
 function answerIn(fields: Fields, answering: Answering): ChatAnswer {
@@ -81,7 +84,7 @@ export async function collectStream(
   try {
     return await collectInto(told, events, answering, onPiece);
   } catch (error) {
-    throw counted(error, told.usage);
+    throw counted(error, told.usage, answering);
   }
 }
 

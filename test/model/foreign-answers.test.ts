@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { ChatMessage, ModelSettings } from "../../src/model/chat.js";
 import { createChatModel } from "../../src/model/chat-model.js";
@@ -185,4 +186,28 @@ test.each([
   const choice = { index: 0, message: { content: "x" }, finish_reason: reason };
   const server = await taking(() => true, "", { choices: [choice] });
   expect((await ask(server.baseUrl, {}, [], createChatModel())).finishReason).toBe(end);
+});
+
+describe("what was counted of half an answer is known where", () => {
+  const half = { choices: [{ index: 0, delta: { content: "Half" } }], usage: { prompt_tokens: 7 } };
+
+  async function askedFor(timeoutMs: number, then: (response: ServerResponse) => void) {
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`data: ${JSON.stringify(half)}\n\n`, () => then(response));
+    });
+    const asked = ask(server.baseUrl, { stream: true, timeoutMs }, [], createChatModel());
+    return asked.catch((error: unknown) => error);
+  }
+
+  test("its connection breaks", async () => {
+    const error = await askedFor(30_000, (response) => response.destroy());
+    expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", usage: { promptTokens: 7 } });
+    expect((error as Error).message).toMatch(/broke the connection \(ECONNRESET\)\.$/);
+  });
+
+  test("its time is over", async () => {
+    const error = await askedFor(300, () => undefined);
+    expect(error).toMatchObject({ code: "LLM_TIMEOUT", usage: { promptTokens: 7 } });
+  });
 });
