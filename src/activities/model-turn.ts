@@ -28,7 +28,7 @@ import { ContextFit } from "./context-fit.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { Keyless, toFailure } from "./model-failures.js";
 import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
-import { SpentTokens, withSpent } from "./spent-tokens.js";
+import { keepSpent, spentBefore, withSpent } from "./spent-tokens.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
@@ -52,12 +52,10 @@ export interface TurnMemory {
   readonly learnedContexts: LearnedContexts;
   /** Turns for which a model wanted a key that this worker does not have: it is not asked again. */
   readonly keyless: Keyless;
-  /** What attempts have used that brought no answer. */
-  readonly spent: SpentTokens;
 }
 
 export function newTurnMemory(): TurnMemory {
-  return { learnedContexts: new LearnedContexts(), keyless: new Keyless(), spent: new SpentTokens() };
+  return { learnedContexts: new LearnedContexts(), keyless: new Keyless() };
 }
 
 /** The part of an activity's context that a turn works with: its end may be waited for by another activity than has begun it. */
@@ -204,8 +202,9 @@ async function askOnce(
   if (fold !== undefined) return writeFold(conversation, fold);
   failpoint("model.before-request");
   const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
-  const spend = (usage: ChatAnswer["usage"]): void =>
-    deps.memory.spent.add(input, { ...usage, cost: costOf(usage, settings.price) });
+  const spent = await spentBefore(files, input);
+  const spend = (usage: ChatAnswer["usage"]): Promise<void> =>
+    keepSpent(files, input, withSpent({ ...usage, cost: costOf(usage, settings.price) }, spent));
   const answer = await deps.model
     .complete({
       settings: { ...settings, timeoutMs },
@@ -217,28 +216,28 @@ async function askOnce(
       },
       onPiece: (piece) => live.add(piece),
     })
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
       if (isOverflow(error)) return error;
-      if (error instanceof ModelError && error.usage !== undefined) spend(error.usage);
+      if (error instanceof ModelError && error.usage !== undefined) await spend(error.usage);
       const { info } = context;
       throw toFailure(error, { input, settings, info, keyless: deps.memory.keyless });
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
   const { price } = settings;
-  const asked = { price, spent: deps.memory.spent.of(input), draft, offer };
-  const entry = await toEntry(answer, input, entries, files, asked).catch((error: unknown) => {
-    spend(answer.usage);
+  const asked = { price, spent, draft, offer };
+  const entry = await toEntry(answer, input, entries, files, asked).catch(async (error: unknown) => {
+    await spend(answer.usage);
     throw error;
   });
-  const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
-    if (error instanceof LineTooLong) spend(answer.usage);
+  const isFirst = await conversation.append([...added, entry]).catch(async (error: unknown) => {
+    if (error instanceof LineTooLong) await spend(answer.usage);
     throw error instanceof LineTooLong
       ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
       : error;
   });
   failpoint("model.answer-written");
-  deps.memory.spent.forget(input);
+  if (spent !== undefined) await files.spent.remove();
   if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");

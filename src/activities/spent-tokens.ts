@@ -1,36 +1,29 @@
 import type { ModelTurnInput } from "../contract/activities.js";
+import { defined } from "../core/defined.js";
 import { NO_USAGE, type TurnUsage, addUsage } from "../core/run/usage.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 
 /**
- * What attempts at a turn have used whose answer was none, as their providers have counted it: the answer that a later attempt of this
- * worker brings counts it as well.
+ * What attempts have used whose answer was none, as their providers have counted it, where no answer counts it yet: at this turn, of
+ * whichever worker, or at the one that the run has failed at before.
  */
-export class SpentTokens {
-  private readonly turns = new Map<string, TurnUsage>();
-
-  of(input: ModelTurnInput): TurnUsage | undefined {
-    return this.turns.get(keyOf(input));
+export async function spentBefore(files: RunFiles, input: ModelTurnInput): Promise<TurnUsage | undefined> {
+  const known = files.spent.read();
+  if (known === undefined) return undefined;
+  const { conversation, visit, turn, usage } = known;
+  const isThisTurn = conversation === input.conversation && visit === input.visit && turn === input.turn;
+  if (!isThisTurn && (await files.conversation(conversation).findAnswer(visit, turn)) !== undefined) {
+    await files.spent.remove(); // counted: a worker was killed before it did so
+    return undefined;
   }
-
-  add(input: ModelTurnInput, usage: TurnUsage): void {
-    const key = keyOf(input);
-    const spent = withSpent(usage, this.turns.get(key));
-    this.turns.delete(key);
-    const [oldest] = this.turns.keys();
-    if (oldest !== undefined && this.turns.size >= MAX_TURNS) this.turns.delete(oldest);
-    this.turns.set(key, spent);
-  }
-
-  forget(input: ModelTurnInput): void {
-    this.turns.delete(keyOf(input));
-  }
+  const { cachedPromptTokens, estimated, ...rest } = usage;
+  return { ...rest, ...defined({ cachedPromptTokens, estimated }) };
 }
 
-const MAX_TURNS = 1_000;
-
-/** Of a run, whichever of its models was asked. */
-function keyOf({ run, visit, turn }: ModelTurnInput): string {
-  return JSON.stringify([run.runId, run.execution ?? 1, visit, turn]);
+/** Keeps what an attempt has used for the answer that will count it. What cannot be kept hides no error of the attempt. */
+export async function keepSpent(files: RunFiles, input: ModelTurnInput, usage: TurnUsage): Promise<void> {
+  const { conversation, visit, turn } = input;
+  await files.spent.write({ conversation, visit, turn, usage }).catch(() => undefined);
 }
 
 /** What an answer has taken, with what was spent on the way to it. */

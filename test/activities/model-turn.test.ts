@@ -1,10 +1,12 @@
 import { eventually } from "../fakes/eventually.js";
-import { appendFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
+import { RunFiles } from "../../src/store/runs/run-files.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
 import { type ActivityScene, openScene } from "./harness-world.js";
@@ -192,9 +194,8 @@ describe("an answer", () => {
       undefined,
       { price: { inputPerMillion: 1_000, outputPerMillion: 10_000 } },
     );
-    const { deps } = scene;
     const asked = (changes: Partial<ModelTurnInput> = {}) =>
-      modelTurn(deps, scene.files, scene.turn(changes), scene.context);
+      modelTurn(scene.deps, scene.files, scene.turn(changes), scene.context);
     await expect(asked()).rejects.toThrow('it ended with "error"');
     await expect(asked()).rejects.toThrow("129 tool calls");
     const spent = { promptTokens: 200, completionTokens: 20, cost: 0.4 };
@@ -208,6 +209,25 @@ describe("an answer", () => {
     ]);
     expect((await jsonLines(scene.files.logFile))[0]).toMatchObject({ kind: "model.turn", ...whole });
     expect((await asked({ turn: 2 })).usage).toMatchObject({ promptTokens: 100, completionTokens: 10 });
+  });
+
+  test("counts what was used at the turn that the run had failed at, of whichever worker, and once", async () => {
+    const scene = await openScene([
+      { content: "half", finishReason: "error" },
+      { content: "Which?" },
+      { content: "And?" },
+    ]);
+    const asked = (changes: Partial<ModelTurnInput> = {}) =>
+      modelTurn(scene.deps, new RunFiles(scene.files.dir), scene.turn(changes), scene.context);
+    await expect(asked()).rejects.toThrow('it ended with "error"');
+    const spentFile = join(scene.files.dir, "spent.json");
+    const left = await readFile(spentFile);
+    const next = { visit: 2, conversation: "visit-2" };
+    expect((await asked(next)).usage).toMatchObject({ promptTokens: 200, completionTokens: 20 });
+    expect(existsSync(spentFile)).toBe(false);
+    await writeFile(spentFile, left.toString().replace('"visit-1","visit":1', '"visit-2","visit":2'));
+    expect((await asked({ ...next, turn: 2 })).usage).toMatchObject({ promptTokens: 100 });
+    expect(existsSync(spentFile)).toBe(false);
   });
 
   test("reaches the history bounded and without control characters; the conversation keeps its words", async () => {

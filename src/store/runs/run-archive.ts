@@ -83,9 +83,9 @@ export async function writeArchive(
   return names;
 }
 
-/** What an archive leaves out: what only serves the runtime, and notices that wait to be sent. */
+/** What an archive leaves out: what only serves the runtime, notices that wait to be sent, and what a turn that is under way has spent. */
 function isPassing(name: string): boolean {
-  return name.startsWith("notices/") || isTransient(name);
+  return name.startsWith("notices/") || name === "spent.json" || isTransient(name);
 }
 
 /**

@@ -12,6 +12,7 @@ import { standsThere } from "../disk/own-file.js";
 import { Notices } from "./notices.js";
 import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
+import { SpentFile } from "./spent-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
 /** A run has a conversation for each visit: the last ones are known, others are read again where somebody asks. */
@@ -35,6 +36,7 @@ export class RunFiles {
   readonly blobs: Blobs;
   readonly executions: Executions;
   readonly notices: Notices;
+  readonly spent: SpentFile;
   /** The claim of the execution that the files are opened for. */
   readonly claim: HeldLock;
   private readonly conversations = new Map<string, Conversation>();
@@ -53,6 +55,7 @@ export class RunFiles {
     this.request = new RunRequestFile(dir, this.claim);
     this.blobs = new Blobs(join(dir, "blobs"));
     this.notices = new Notices(join(dir, "notices"), join(dir, "notices.lock"));
+    this.spent = new SpentFile(join(dir, "spent.json"), join(dir, "spent.lock"), this.claim);
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"), this.claim);
   }
 
