@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from "./compile-cache.js";
-import { EXIT, brokenOutput, endIfHungUp, printError, watchOutput } from "./output.js";
+import { EXIT, brokenOutput, endIfHungUp, printError, printJsonOfError, watchOutput } from "./output.js";
 
 const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
@@ -8,7 +8,9 @@ const ENOUGH_FILES = 1024;
 
 watchOutput();
 keepCompiledCode();
+const argv = process.argv.slice(2);
 const exitCode = await run();
+printJsonOfError(argv, exitCode);
 process.exitCode = brokenOutput() ?? exitCode;
 endIfHungUp();
 // What a library has left open when a command failed must not keep it from ending: somebody waits for its exit code.
@@ -20,7 +22,7 @@ async function run(): Promise<number> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EMFILE" && code !== "ENFILE") throw error;
   });
-  if (program !== undefined) return program.main(process.argv.slice(2));
+  if (program !== undefined) return program.main(argv);
   printError(
     `This process may open too few files and connections. Raise the limit, for example with: ulimit -n ${ENOUGH_FILES}`,
   );

@@ -74,9 +74,26 @@ function noteBroken(stream: Stream, error: NodeJS.ErrnoException): void {
   }
 }
 
+let isAnswered = false;
+let lastError: string | undefined;
+
+/** What a command ends by, where it is said elsewhere. */
+export function noteError(message: string): void {
+  lastError = message;
+}
+
+/** Where a program was promised JSON and a failed command has printed none, why it failed: `{ ok: false, error: { message } }`. */
+export function printJsonOfError(argv: readonly string[], exitCode: number): void {
+  const end = argv.indexOf("--");
+  const isPromised = (end === -1 ? argv : argv.slice(0, end)).includes("--json");
+  if (!isPromised || isAnswered || exitCode === EXIT.done || lastError === undefined) return;
+  printJson({ ok: false, error: { message: lastError } });
+}
+
 /** The only place that writes. `text` is printable, line breaks apart. */
 function write(stream: Stream, text: string): void {
   if (broken !== undefined) return;
+  isAnswered ||= stream === "stdout";
   try {
     process[stream].write(text);
   } catch (error) {
@@ -143,6 +160,7 @@ export function printNoteBlock(text: string, prefix = ""): void {
 
 /** A sentence and what belongs to it, indented, so that none of it can be taken for something else. */
 export function printError(message: string): void {
+  noteError(message);
   if (recorder !== undefined) {
     recorder(true, message);
     return;

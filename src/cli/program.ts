@@ -6,6 +6,7 @@ import {
   EXIT,
   type ExitCode,
   UsageError,
+  noteError,
   printBlock,
   printError,
   printNoteBlock,
@@ -382,7 +383,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     await program.parseAsync([...withMeant(argv, program)], { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error instanceof CommanderError) {
+      noteError(error.message.replace(/^error: /, ""));
+      return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    }
     if (error instanceof UsageError || error instanceof ConfigError) {
       printError(error.message);
       return EXIT.usage;

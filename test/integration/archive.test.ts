@@ -104,7 +104,10 @@ describe("export and replay", () => {
         ok: false,
         departure: expect.stringContaining("run.phase") as string,
       });
-      for (const outcome of wrong) expect(outcome).toMatchObject({ code: 2, stdout: "" });
+      for (const outcome of wrong) {
+        expect(outcome.code).toBe(2);
+        expect(jsonOf(outcome)).toMatchObject({ ok: false });
+      }
       const said = wrong.map(({ stderr }) => stderr);
       expect(said[0]).toContain("no history as JSON: The file holds no events.");
       expect(said[1]).toContain('"text.json" is no history as JSON:');

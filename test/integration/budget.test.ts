@@ -49,8 +49,9 @@ describe("a budget", () => {
     ]);
     expect(answered.code).toBe(1);
     expect(answered.stderr).toContain(`raise it with interlock budget ${run.runId} --add-turns`);
-    expect(tokens).toMatchObject({ code: 1, stdout: "" });
+    expect(tokens.code).toBe(1);
     expect(tokens.stderr).toContain("There is no limit on tokens per run that could be raised.");
+    expect(jsonOf(tokens)).toMatchObject({ ok: false, error: { message: tokens.stderr.trim() } });
     expect(status.stdout).toContain(`raise it with interlock budget ${run.runId} --add-turns`);
 
     const raised = await shell.run(["budget", run.runId, "--add-turns", "1", "--json"]);
