@@ -1,5 +1,6 @@
 import { parseYaml } from "../documents/yaml-to-json.js";
 import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { withoutUnsaid } from "./not-said.js";
 
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
 export interface SourceText {
@@ -12,7 +13,10 @@ export interface SourceText {
 }
 
 export interface SourceLine {
+  /** What it says: blanks stand in the place of comments. */
   readonly text: string;
+  /** The line as it stands in the file. */
+  readonly written: string;
   /** 1-based, in the file. */
   readonly number: number;
   /** It stands in a block of code: an example, no instruction. */
@@ -105,7 +109,7 @@ interface Body {
 /** The lines from `from` on, and the comments of `lead`. */
 function bodyOf(lines: readonly string[], lead: readonly string[], from: number): Body {
   const comments = lead.flatMap((text, index) =>
-    text.trim() === "" ? [] : [{ text, number: index + 1, isCode: true }],
+    text.trim() === "" ? [] : [{ text, written: text, number: index + 1, isCode: true }],
   );
   const rest = lines.slice(from);
   const nested = nestedBlocks(rest);
@@ -113,11 +117,15 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
   const isCode = nested ?? plain?.isCode ?? [];
   const body = rest.map((text, index) => ({
     text,
+    written: text,
     number: from + index + 1,
     isCode: isCode[index] === true || text.length > MAX_LINE_CHARS,
   }));
   const open = plain?.open;
-  return { body: [...comments, ...body], ...(open === undefined ? {} : { unclosed: from + open + 1 }) };
+  return {
+    body: [...comments, ...withoutUnsaid(body)],
+    ...(open === undefined ? {} : { unclosed: from + open + 1 }),
+  };
 }
 
 const FENCE = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/;

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { type Texts, importOf, page, ways } from "./step-files.js";
+
+/* What a text leaves out of what it says: comments, and what is struck through. */
+
+/** The first step is the one whose lines are given; the two after it lead to the last. */
+function potOf(...lines: readonly string[]) {
+  const texts: Texts = {
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", ...lines),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-04-sip.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "load ./step-04-sip.md"),
+    "steps/step-04-sip.md": page({}, "# Sip", "", "The last step."),
+  };
+  const made = importOf(texts);
+  const from = made.edges.filter((edge) => edge.from === "step-01-pot");
+  return { made, to: from.map(({ to }) => to) };
+}
+
+test.each<readonly [string, ...(readonly string[])]>([
+  ["a comment", "<!-- load ./step-03-cup.md -->"],
+  ["a comment of several lines", "<!--", "load ./step-03-cup.md", "", "load ./step-04-sip.md", "-->"],
+  ["an item that is a comment", "- <!-- [C] Cup: load ./step-03-cup.md -->"],
+  ["a comment in a line", "Warm it. <!-- then load ./step-03-cup.md -->"],
+  ["what is struck through", "~~Load `./step-03-cup.md`~~"],
+])("%s leads nowhere, and stays in the package", (_what, ...lines) => {
+  const { made, to } = potOf(...lines, "", "load ./step-02-leaf.md");
+  expect(to).toEqual(["step-02-leaf"]);
+  const written = made.files.get("steps/step-01-pot.md") ?? "";
+  expect(written).toContain(lines.join("\n").replaceAll("./", "@pkg/steps/"));
+});
+
+test("a comment that nothing closes hides nothing, and the arrow of a chain closes none", () => {
+  expect(potOf("<!-- of the pot", "", "load ./step-02-leaf.md").to).toEqual(["step-02-leaf"]);
+  expect(potOf("It begins with `<!--`.", "load ./step-02-leaf.md --> done").to).toEqual(["step-02-leaf"]);
+});
+
+test("a skill that says no more than a licence in a comment and where its workflow stands is that workflow", () => {
+  const made = importOf(
+    {
+      "SKILL.md": page(
+        { name: "tea", description: "x" },
+        "<!--",
+        ...Array.from({ length: 8 }, (_, line) => `Licence, line ${line}, of what is not said here at all.`),
+        "-->",
+        "",
+        "Read fully and follow `./workflow.md`.",
+      ),
+      "workflow.md": page({ name: "tea" }, "# Tea", "", "Load ./steps/step-01-pot.md"),
+      "steps/step-01-pot.md": page({}, "load ./step-02-cup.md"),
+      "steps/step-02-cup.md": page({}, "The last step."),
+    },
+    "SKILL.md",
+  );
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+});
