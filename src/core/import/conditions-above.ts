@@ -2,7 +2,7 @@ import { cutText } from "../text.js";
 import { withoutMarks } from "./directives.js";
 import type { SourceLine } from "./source-text.js";
 
-/** A line that says when what stands below it is done: "**If it is cold:**", "IF C:", "**Otherwise:**". */
+/** A line that says when what stands below it is done: "**If it is cold:**", "IF C:", "**Otherwise:**", "### If it is cold". */
 const CONDITION =
   /^[-•\s\d.)]{0,8}(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])[^\n]{0,200}:$/i;
 const MAX_CONDITION_CHARS = 400;
@@ -12,24 +12,55 @@ const ITEM = /^\s*(?:[-*+•]|\d{1,2}[.)])\s/;
 /** What stands below a line that is no item, as deep as it: items, and what an arrow leads to. */
 const BELOW = /^\s*(?:[-*+•]\s|\d{1,2}[.)]\s|→|->|=>|[⇒⟶⟹➔➜➡])/;
 
+/** "### If it is cold": all that stands in its section. */
+const HEADING = /^\s{0,3}(#{1,6})\s/;
+const SECTION =
+  /^(?:\d[\d.]{0,6}\)?\s)?(?:(?:if|unless|wenn|falls)|(?:when|otherwise|else|sonst)(?!\s(?:to|not)\s))(?![\w-])[^\n]{0,200}$/i;
+
+interface Condition {
+  readonly words: string;
+  readonly indent: number;
+  readonly isItem: boolean;
+}
+
 /** The condition that each line stands under, by the line's number. */
 export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number, string> {
   const above = new Map<number, string>();
-  let condition: { readonly words: string; readonly indent: number; readonly isItem: boolean } | undefined;
+  let section: { readonly words: string; readonly level: number } | undefined;
+  let condition: Condition | undefined;
+  let isSameText = false;
   for (const { number, text, isCode } of body) {
-    if (text.trim() === "") continue;
+    if (text.trim() === "") {
+      isSameText = false;
+      continue;
+    }
     const words = withoutMarks(text.slice(0, MAX_CONDITION_CHARS));
+    const level = isCode ? undefined : HEADING.exec(text)?.[1]?.length;
+    if (level !== undefined && (section === undefined || level <= section.level || SECTION.test(words)))
+      section = SECTION.test(words)
+        ? { words: `${cutText(words.replace(/:$/, ""), MAX_WORDS)}:`, level }
+        : undefined;
     const indent = text.length - text.trimStart().length;
     if (!isCode && CONDITION.test(words)) {
       condition = { words: cutText(words, MAX_WORDS), indent, isItem: ITEM.test(text) };
+      isSameText = level === undefined;
       continue;
     }
-    const isBelow =
+    if (
       condition !== undefined &&
-      !isCode &&
-      (indent > condition.indent || (indent === condition.indent && !condition.isItem && BELOW.test(text)));
-    if (!isBelow) condition = undefined;
-    if (condition !== undefined) above.set(number, condition.words);
+      (isCode || level !== undefined || !isBelow(condition, text, indent, isSameText))
+    )
+      condition = undefined;
+    const holds = condition?.words ?? section?.words;
+    if (holds !== undefined && level === undefined && !isCode) above.set(number, holds);
   }
   return above;
+}
+
+/** Whether a line stands below a condition: deeper, what it introduces, or the same text without a blank line between. */
+function isBelow(condition: Condition, text: string, indent: number, isSameText: boolean): boolean {
+  if (indent > condition.indent) return true;
+  if (indent < condition.indent) return false;
+  if (isSameText && !ITEM.test(text)) return true;
+  return !condition.isItem && BELOW.test(text);
 }

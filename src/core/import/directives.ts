@@ -1,3 +1,4 @@
+import { cutText } from "../text.js";
 import { isDenied } from "./denials.js";
 import type { SourceLine } from "./source-text.js";
 import { type Token, tokensOf } from "./references.js";
@@ -39,6 +40,11 @@ const GOES_RIGHT = [
     "i",
   ),
 ];
+/** "Yes: `./step-02-x.md`", "- **Failed** – `./step-03-x.md`": what came of a question or a check. */
+const ANSWER =
+  /^[-•*+\s\d.)]{0,8}["'[]?((?:if )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approved?|rejected?|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
+const MAX_ANSWER_LEAD = 240;
+const OPENED = new RegExp(String.raw`(?:\[[^[\]]{1,80}\]\()?${OPENS}`);
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
 const STANDS_ALONE = [
   new RegExp(
@@ -84,7 +90,8 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     ARROW.test(line.text.slice(0, token.at)) ||
     ARROW_BEHIND.test(behind) ||
     GOES_RIGHT.some((form) => form.test(lead)) ||
-    (!TOLD_BEHIND.test(behind) && STANDS_ALONE.some((form) => form.test(lead)));
+    (!TOLD_BEHIND.test(behind) &&
+      (answerOf(lead) !== undefined || STANDS_ALONE.some((form) => form.test(lead))));
   if (
     !leadsOn ||
     (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
@@ -100,6 +107,12 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const isPlain = own.label === "next" && own.condition === undefined && above !== "";
   const way = isPlain ? { ...labelOf(`${above} ${text}`, above.length), isFromAbove: true } : own;
   return { kind: "go", ...way, words: all };
+}
+
+/** The answer that a line begins with, where what it names is all that it has on it. */
+function answerOf(lead: string): string | undefined {
+  if (lead.length > MAX_ANSWER_LEAD) return undefined;
+  return ANSWER.exec(lead.replace(OPENED, "").replaceAll(/\*|(?<!\w)_|_(?!\w)/g, ""))?.[1];
 }
 
 function withoutName(text: string, token: Token): string {
@@ -144,6 +157,9 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
   );
 }
 
+/** "| it is cold | Go back to `x.md` |": the first cell says when. */
+const CASE_IN_ROW =
+  /^\|\s{0,8}([^|]{1,80}?)\s{0,8}\|(?:.*\|)?\s{0,4}[`*]{0,2}(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 const GOES_IN_CELL =
   /\|\s{0,4}[`*]{0,2}(?:(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto|load|read|follow|execute|run)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 
@@ -152,10 +168,15 @@ function rowOf(text: string, token: Token, lead: string): Directive {
   const goes = GOES_IN_CELL.test(lead)
     ? /^\|\s{0,4}[`*]{0,2}([A-Z]\d?)[`*]{0,2}\s{0,4}\|/.exec(text)?.[1]
     : undefined;
-  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1] ?? goes;
+  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1] ?? goes ?? caseOf(lead);
   if (label === undefined || !token.text.endsWith(".md")) return USE;
   const words = withoutMarks(text.replaceAll("|", " "));
   return { kind: "go", label, condition: words.slice(0, 300), isDefault: false, words };
+}
+
+function caseOf(lead: string): string | undefined {
+  const words = withoutMarks(CASE_IN_ROW.exec(lead.trimStart())?.[1] ?? "");
+  return words === "" || /^(?:step|phase|stage)?[\s\d.]{0,8}$/i.test(words) ? undefined : cutText(words, 60);
 }
 
 /**
@@ -182,6 +203,8 @@ export function labelOf(
   if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
   const inline = INLINE_CASE.exec(before)?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
+  const answer = from === 0 ? answerOf(before) : undefined;
+  if (answer !== undefined) return { label: answer, condition, isDefault: false };
   const lead = withoutMarks(before);
   const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
   const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
@@ -215,10 +238,18 @@ function whenOf(lead: string, rest: string): string | undefined {
   const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
   const behind = sentenceIn(rest);
   const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
-  return found?.[1]
+  const words = found?.[1]
     ?.replaceAll(/\s+/g, " ")
     .trim()
     .replace(/[.,;\s]{1,20}$/, "");
+  if (words === undefined || (last === undefined && words.includes(".md"))) return undefined; // it is another one's
+  return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
+}
+
+/** Whether no other step stands before a condition in its sentence: "go to `x.md` unless it is cold, in that case to `y.md`". */
+function isOwn(said: string, condition: RegExpMatchArray | undefined): boolean {
+  const before = said.slice(0, condition?.index ?? 0);
+  return !/\.md(?![^.!?;]*[.!?;]\s)/.test(before);
 }
 
 /** What a user may say: "What if we …" */

@@ -164,7 +164,7 @@ class GraphWalk {
     this.followNames(path, source);
     this.followLists(path);
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
-    else this.tellOfUnsaid(path, source, references);
+    if (this.edgesFrom(path).length > 0) this.tellOfUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (lacksFirst(this.edgesFrom(path))) this.followOrder(path, source);
   }

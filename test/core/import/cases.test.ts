@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { type Texts, importOf, page, said } from "./step-files.js";
+
+/* The shapes in which a step says which of several ways is taken, and what it says without meaning it. */
+
+/** The first step is the one whose lines are given; the two after it lead to the last. */
+function potOf(...lines: readonly string[]) {
+  const texts: Texts = {
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", ...lines),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-04-sip.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "load ./step-04-sip.md"),
+    "steps/step-04-sip.md": page({}, "# Sip", "", "The last step."),
+  };
+  const made = importOf(texts);
+  const from = made.edges.filter((edge) => edge.from === "step-01-pot");
+  return {
+    made,
+    to: from.map(({ to }) => to),
+    labels: from.map(({ to, label }) => `${to}: ${label}`),
+    conditions: from.map(({ to, conditionText }) => `${to}: ${conditionText ?? ""}`),
+  };
+}
+
+test.each([
+  ["Is it hot?", "- Yes: `step-02-leaf.md`", "- No: `step-03-cup.md`"],
+  ["Is it hot?", "- **Yes:** `./step-02-leaf.md`", "- **No:** `./step-03-cup.md`"],
+  ["Is it hot?", "* Yes – [leaf](./step-02-leaf.md)", "* No – [cup](./step-03-cup.md)"],
+])("what came of a question leads on, each answer to its step: %s %s %s", (...lines) => {
+  const { made, labels } = potOf(...lines);
+  expect(labels).toEqual(["step-02-leaf: Yes", "step-03-cup: No"]);
+  expect(said(made)).toEqual([]);
+});
+
+test("an answer that is told of leads nowhere", () => {
+  const { to } = potOf("- No: `step-03-cup.md` is not for black tea.", "", "load ./step-02-leaf.md");
+  expect(to).toEqual(["step-02-leaf"]);
+});
+
+test("of a list that says no more than names the first is taken, and each other one is told", () => {
+  const { made, to } = potOf("Ways:", "* `step-02-leaf.md` – green", "* `step-03-cup.md` – black");
+  expect(to).toEqual(["step-02-leaf"]);
+  expect(said(made, true)).toEqual([
+    expect.stringContaining('steps/step-01-pot.md:6 names "step-02-leaf.md" in words that are not known'),
+    expect.stringContaining('note steps/step-01-pot.md:7 names "step-03-cup.md" in words that are not known'),
+  ]);
+});
+
+test.each<readonly [string, ...(readonly string[])]>([
+  [
+    "in the same text",
+    "**If it is hot:**",
+    "Say so.",
+    "Then load `./step-02-leaf.md`",
+    "",
+    "**If it is cold:**",
+    "Load `./step-03-cup.md`",
+  ],
+  [
+    "in a section",
+    "### If it is hot",
+    "",
+    "Say so.",
+    "",
+    "Load `./step-02-leaf.md`",
+    "",
+    "### If it is cold",
+    "",
+    "Load `./step-03-cup.md`",
+  ],
+  [
+    "in a numbered section",
+    "### 2. If it is hot:",
+    "",
+    "Load `./step-02-leaf.md`",
+    "",
+    "### 3. If it is cold:",
+    "",
+    "Load `./step-03-cup.md`",
+  ],
+])("a condition above a way is its own, %s", (_where, ...lines) => {
+  const { labels } = potOf(...lines);
+  expect(labels).toEqual(["step-02-leaf: it is hot", "step-03-cup: it is cold"]);
+});
+
+test("a section's condition ends with it, and one of a text with its blank line", () => {
+  const { conditions } = potOf(
+    "### If it is hot",
+    "",
+    "Blow on it.",
+    "",
+    "### Then",
+    "",
+    "Load `./step-02-leaf.md`",
+    "",
+    "**If it is cold:**",
+    "Say so.",
+    "",
+    "Load `./step-03-cup.md`",
+  );
+  expect(conditions).toEqual(["step-02-leaf: Load ./step-02-leaf.md", "step-03-cup: Load ./step-03-cup.md"]);
+});
+
+test("a row whose cell sends on leads there, with its first cell as the case", () => {
+  const { labels } = potOf(
+    "| Found | Weight | Do |",
+    "| --- | --- | --- |",
+    "| A cold pot | low | Go to `step-02-leaf.md` |",
+    "| No pot | **high** | Return to step-03-cup.md |",
+    "| 4 | | Proceed to `step-04-sip.md` |",
+    "| A leaf | low | Described in `step-04-sip.md` |",
+  );
+  expect(labels).toEqual(["step-02-leaf: A cold pot", "step-03-cup: No pot"]);
+});
+
+test.each([
+  [
+    "Go to `step-02-leaf.md` unless it is cold, in which case go to `step-03-cup.md`.",
+    "unless it is cold",
+    "it is cold",
+  ],
+  [
+    "Unless it is cold, go to `step-02-leaf.md`. If it is cold, go to `step-03-cup.md`.",
+    "unless it is cold",
+    "it is cold",
+  ],
+  [
+    "For each pot: load `step-02-leaf.md`, when none is left load `step-03-cup.md`.",
+    "next",
+    "none is left load",
+  ],
+])("a condition is said of its own step, and the right way round: %s", (line, first, second) => {
+  expect(potOf(line).labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
+});
