@@ -257,7 +257,7 @@ async function readersProject(dir: string): Promise<string> {
     module: "nodenext",
     types: ["node"],
   };
-  const config = { compilerOptions: { ...compilerOptions, target: "es2023", lib: ["es2023"] } };
+  const config = { compilerOptions: { ...compilerOptions, target: "es2022", lib: ["es2022"] } };
   await writeFile(join(project, "tsconfig.json"), JSON.stringify(config));
   return project;
 }
