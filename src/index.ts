@@ -5,7 +5,13 @@ export {
   RunHandle,
   type ForkRun,
   type InterlockClientOptions,
+  type KnownStore,
+  type ListedRun,
   type OpenQuestion,
+  type Polling,
+  type QuestionEvent,
+  type QuestionFilter,
+  type RunFilter,
   type RunQuestion,
   type RunReference,
   type RunRequest,
@@ -14,6 +20,7 @@ export {
 } from "./client/client.js";
 export type { PendingActivity, PendingWork } from "./client/pending-work.js";
 export type { EventChoice } from "./client/run-events.js";
+export type { RunTimes } from "./client/run-times.js";
 export type { TranscriptChoice, TranscriptVisit } from "./client/transcript.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
 export type { StoredArtifact, StoreReader, TranscriptCall, TranscriptEntry } from "./contract/reads.js";
@@ -23,6 +30,7 @@ export type { AuditHead } from "./core/run/audit-head.js";
 export type { RunEvent } from "./core/run/run-event.js";
 export type { RunPhase } from "./core/run/phase.js";
 export type { Question } from "./core/run/question.js";
+export type { WantedModel } from "./core/run/run-model.js";
 export type { Rehearsal } from "./core/run/run-ref.js";
 export type { ProgressLine, RunState } from "./core/run/run-state.js";
 export type { Usage } from "./core/run/usage.js";

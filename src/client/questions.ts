@@ -7,6 +7,7 @@ import { isAway } from "./away.js";
 import { InterlockError } from "./interlock-error.js";
 import type { ListedRun } from "./list-runs.js";
 import { questionOf } from "./next-question.js";
+import type { RunReference } from "./run-handle.js";
 
 /** A question that waits, and whose it is. */
 export interface OpenQuestion {
@@ -42,7 +43,7 @@ export interface QuestionSource {
   /** The runs that wait. */
   list(): Promise<readonly ListedRun[]>;
   /** Where a run stands, or it rejects where no worker says so in time. */
-  state(run: ListedRun): Promise<RunState>;
+  state(run: RunReference): Promise<RunState>;
   /** Whether a worker polls the queue: where none does, no run of it can say anything. */
   isPolled(taskQueue: string): Promise<boolean>;
 }
@@ -169,7 +170,7 @@ async function wholeQuestion(source: QuestionSource, run: ListedRun): Promise<Op
 }
 
 /** Undefined where nobody says it. */
-async function stateOf(source: QuestionSource, run: ListedRun): Promise<RunState | undefined> {
+async function stateOf(source: QuestionSource, run: RunReference): Promise<RunState | undefined> {
   return source.state(run).catch((error: unknown) => {
     if (error instanceof ServiceError || error instanceof InterlockError) return undefined;
     throw error;
@@ -198,17 +199,7 @@ async function isPolledNow(source: QuestionSource, taskQueue: string): Promise<b
 }
 
 async function goneEvent(source: QuestionSource, question: OpenQuestion): Promise<QuestionEvent> {
-  const { runId, workflowId, taskQueue, since: startedAt } = question;
-  const run = {
-    runId,
-    workflowId,
-    taskQueue,
-    startedAt,
-    workflowType: "",
-    phase: "running",
-    paused: false,
-  } as const;
-  const state = await stateOf(source, run);
+  const state = await stateOf(source, question);
   if (state?.phase === "failed") return { kind: "ended", question };
   const { lastAnswer } = state ?? {};
   const isIts = !asksForBudget(question) && lastAnswer?.nodeId === question.nodeId;

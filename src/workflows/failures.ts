@@ -1,7 +1,7 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { Fault } from "../core/errors.js";
 
-/** What a run fails with. The fault's details stay in the run. */
+/** What ends a run from within, without the fault's details: what leaves the workflow is made where it closes, or turns the run away. */
 export function failureOf({ code, message }: Pick<Fault, "code" | "message">): ApplicationFailure {
   return ApplicationFailure.create({ type: code, message, nonRetryable: true });
 }

@@ -8,9 +8,18 @@ import type {
   BundleRunInput,
   EngineLimits,
   ForkRun,
+  InterlockClient,
+  KnownStore,
+  ListedRun,
+  Polling,
   Question,
+  QuestionEvent,
+  QuestionFilter,
+  RunFilter,
+  RunHandle,
   RunResult,
   RunState,
+  RunTimes,
   StartBundleRun,
   StartRun,
 } from "../../src/index.js";
@@ -78,6 +87,22 @@ test("the values that the package exports", () => {
   expect(Object.keys(worker).sort()).toEqual(["ConfigError", "defineTool", "loadConfig", "startWorker"]);
   expect(Object.keys(instruments).sort()).toEqual(["createMetrics", "prometheus"]);
 });
+
+/** What a program writes that lists and watches; compiled, not run. */
+export async function listing(client: InterlockClient, run: RunHandle): Promise<readonly string[]> {
+  const filter: RunFilter = { phases: ["waiting-user"] };
+  const runs: readonly ListedRun[] = await client.runs(filter);
+  const narrower: QuestionFilter = { package: "create-story" };
+  const seen: string[] = runs.map(({ runId }) => runId);
+  for await (const event of client.questionEvents(narrower)) seen.push((event satisfies QuestionEvent).kind);
+  const stores: readonly KnownStore[] = await client.stores();
+  for (const { taskQueue } of stores) {
+    const polling: Polling = await client.polling(taskQueue);
+    if (polling.polled) seen.push(taskQueue);
+  }
+  const { startedBy = "" }: RunTimes = await run.times();
+  return [...seen, startedBy];
+}
 
 /** What a program writes that starts, follows and steers runs with the exported types alone; compiled, not run. */
 export async function program(client: root.InterlockClient): Promise<RunResult> {

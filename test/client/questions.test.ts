@@ -15,8 +15,10 @@ test("runs whose queue nobody polls are waited for by nobody: their first lines 
   const looked: string[] = [];
   const source: QuestionSource = {
     list: () => Promise.resolve(runs),
-    state: ({ taskQueue }) =>
-      taskQueue === "queue-0" ? Promise.reject(new Error("asked")) : new Promise(() => undefined), // nobody answers
+    state: ({ runId }) =>
+      runs.find((run) => run.runId === runId)?.taskQueue === "queue-0"
+        ? Promise.reject(new Error("asked"))
+        : new Promise(() => undefined), // nobody answers
     isPolled: (taskQueue) => {
       looked.push(taskQueue);
       return Promise.resolve(taskQueue === "queue-0");

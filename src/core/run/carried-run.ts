@@ -13,7 +13,7 @@ import type { Usage } from "./usage.js";
 /** Under which the user's first words are written down; an answer's is that of its update. */
 export const FIRST_WORDS_ID = "input";
 
-/** All that a run knows beside its package: nothing that matters lives next to it. */
+/** All that a run knows beside its package and takes along as it continues as new. */
 export interface CarriedRun {
   readonly phase: RunPhase;
   /** The state document as the run last saved or read it. */

@@ -1,4 +1,5 @@
 import type { ErrorCode, Fault } from "../errors.js";
+import { ended } from "../text.js";
 import { type Budget, roomIn } from "./budget.js";
 import type { HandsUp } from "./closing.js";
 import { tellGraphState } from "./run-graph-state.js";
@@ -45,10 +46,9 @@ export function faultBelow(
   below: { readonly runId: string; readonly nodeId: string },
   { code, message }: { readonly code: ErrorCode; readonly message: string },
 ): Fault {
-  const why = /[.!?…]$/.test(message) ? message : `${message}.`; // others' words end as they like
   const remedy = `Once that is mended, let this run go on, and with it that one: interlock retry ${record.input.runId}`;
   return {
     code,
-    message: `The subworkflow at ${below.nodeId}, run ${below.runId}, has not completed: ${why} ${remedy}`,
+    message: `The subworkflow at ${below.nodeId}, run ${below.runId}, has not completed: ${ended(message)} ${remedy}`,
   };
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../json.js";
 import { artifactTypeOf, findNode } from "../package/graph.js";
 import { type MovedEntries, withEarlier } from "../state/earlier-entries.js";
 import { listedNamesFault } from "../state/listed-names.js";
+import { STALE_VERSION } from "../state/stale-version.js";
 import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.js";
 import { effectiveNodeId, validateWorkflowStateUpdate } from "../state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../state/update-frontmatter.js";
@@ -15,11 +16,6 @@ import type { RunRecord } from "./run-record.js";
 export type StateChange =
   | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
   | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
-
-const STALE_VERSION = fail(
-  "E_PRECONDITION_FAILED",
-  "@state/workflow.md is not at the version of ifMatchSha256. Read it again and repeat the change on what it says now.",
-);
 
 /**
  * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. `now` is

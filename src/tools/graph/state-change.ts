@@ -1,6 +1,7 @@
 import { type Fault, fail } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
+import { STALE_VERSION } from "../../core/state/stale-version.js";
 import { listedNamesFault } from "../../core/state/listed-names.js";
 import { validateWorkflowStateUpdate } from "../../core/state/transition-guard.js";
 import { updateFrontmatter } from "../../core/state/update-frontmatter.js";
@@ -40,12 +41,7 @@ export async function changeStateDocument(
   const ifMatch =
     call.tool === "fs.write" ? call.arguments.ifMatchSha256 : call.arguments.patch.ifMatchSha256;
   if (ifMatch !== undefined && ifMatch !== document.sha256) {
-    return refused(
-      fail(
-        "E_PRECONDITION_FAILED",
-        "@state/workflow.md is not at the version of ifMatchSha256. Read it again and repeat the change on what it says now.",
-      ).error,
-    );
+    return refused(STALE_VERSION.error);
   }
   const next = nextDocument(environment, document, call);
   if ("refusal" in next) return refused(next.refusal);
