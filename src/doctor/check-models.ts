@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
+import { excerpt } from "../core/text.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import type { ChatAnswer, ModelSettings } from "../model/chat.js";
 import { createChatModel, endpointOf } from "../model/chat-model.js";
@@ -36,7 +37,7 @@ export function configuredModels({ settings, models: catalog, variable }: Config
   const agents = Object.keys(settings.agents ?? {});
   const nobody = `no agent ${agents.map((id) => id.length).join()}`; // of no agent's id
   const places = [
-    { place: DEFAULT, found: catalog.ofAgent(nobody), none: noDefault },
+    { place: DEFAULT, found: catalog.ofAgent(nobody), none: () => noDefault(catalog.defaultName) },
     ...catalog.names.map((name) => {
       const place = `models.${name}`;
       return { place, found: catalog.ofEntry(name), none: () => noModelOf(place) };
@@ -74,13 +75,12 @@ function proxyLeftOut(
   return PROXIES.find((name) => variable(name) !== undefined);
 }
 
-function noDefault(): Finding {
-  const remedy = "Set INTERLOCK_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL (docs/models.md).";
-  return warning(
-    "model (default)",
-    "none is configured: runs need --rehearse, or agents' own models",
-    remedy,
-  );
+function noDefault(name: string | undefined): Finding {
+  const [found, remedy] =
+    name === undefined
+      ? ["none is configured", "Set INTERLOCK_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL (docs/models.md)."]
+      : [`${excerpt(name)} has neither a base URL nor a key`, "Set OPENAI_API_KEY or OPENAI_BASE_URL."];
+  return warning("model (default)", `${found}: runs need --rehearse, or agents' own models`, remedy);
 }
 
 function noModelOf(id: string): Finding {

@@ -82,6 +82,11 @@ export class ModelCatalog {
     return this.entries.has(name);
   }
 
+  /** What the default model is called where it is configured: a name of an entry, or an id. */
+  get defaultName(): string | undefined {
+    return this.configuration.model;
+  }
+
   /** The names of all entries. */
   get names(): readonly string[] {
     return [...this.entries.keys()];

@@ -430,6 +430,18 @@ describe("which models are asked", () => {
     expect(of(await checkModel(model), "reachable").remedy).toMatch(new RegExp(`${end}$`, "u"));
   });
 
+  test.each([
+    ["by its id", {}],
+    ["by the name of an entry", { models: { fast: { model: "m" } } }],
+  ])("a default that is named %s and cannot be asked is not said to be missing", async (_, settings) => {
+    const { findings } = await read(settings, { INTERLOCK_MODEL: "fast" });
+    expect(findings.find(({ name }) => name === "model (default)")).toMatchObject({
+      status: "warning",
+      found: "fast has neither a base URL nor a key: runs need --rehearse, or agents' own models",
+      remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL.",
+    });
+  });
+
   test("without any, runs need a rehearsal; an agent with settings and no model fails", async () => {
     const { models, findings } = await read({ agents: { writer: { temperature: 0 } } }, {});
     expect(models).toEqual([]);
