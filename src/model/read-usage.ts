@@ -59,6 +59,9 @@ function firstCount(values: readonly unknown[]): number {
   return count(values.find((value) => count(value) > 0));
 }
 
+/** More than any request and answer have: what is beyond was not counted, and a run's sum would be no number of tokens any more. */
+const MAX_COUNT = 1_000_000_000;
+
 function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+  return typeof value === "number" && value > 0 && value <= MAX_COUNT ? Math.floor(value) : 0;
 }

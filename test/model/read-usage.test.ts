@@ -98,6 +98,11 @@ describe("the usage of an answer", () => {
     ["a total alone", { total_tokens: 10 }, [0, 0, undefined]],
     ["nothing", undefined, [0, 0, undefined]],
     ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 0, undefined]],
+    [
+      "numbers that no tokens are",
+      { prompt_tokens: 1e300, completion_tokens: 9e15, total_tokens: 2e300 },
+      [0, 0, undefined],
+    ],
     ["nonsense", { prompt_tokens: -1, completion_tokens: Number.NaN }, [0, 0, undefined]],
   ])("in the words of %s", (_, usage, [promptTokens, completionTokens, cached]) => {
     const { cachedPromptTokens, ...tokens } = toUsage(usage);
