@@ -63,7 +63,7 @@ const NEVER =
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
-  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written|consumed|used|generated|migrated|checked|handled|made|needed|required) (?:by|in|from|at)|per)|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /(?:\b(?:see|refer to|according to|siehe|laut|completion of|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written|consumed|used|generated|migrated|checked|handled|made|needed|required) (?:by|in|from|at)|per)|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 /** "Continue with the step described in X", "see X and follow it": what is told of is where the line leads. */
 const TOLD_AS_WAY =
   /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
@@ -241,7 +241,9 @@ function whenOf(lead: string, rest: string): string | undefined {
   const words = found?.[1]
     ?.replaceAll(/\s+/g, " ")
     .trim()
-    .replace(/[.,;\s]{1,20}$/, "");
+    .replace(/[.,;\s]{1,20}$/, "")
+    .replace(/^([^()]*)\)$/, "$1");
+  if (words === "" && !/^(?:otherwise|sonst)/i.test(found?.[0] ?? "")) return undefined; // "when:", and a list below
   if (words === undefined || (last === undefined && words.includes(".md"))) return undefined; // it is another one's
   return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
 }

@@ -1,4 +1,5 @@
 import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
@@ -214,6 +215,7 @@ class GraphWalk {
 
   private followBody(path: string, source: SourceText, references: References): void {
     const above = conditionsAbove(source.body);
+    const rows = routedRows(source.body);
     for (const { line, token, before } of tokensInBody(source.body)) {
       const target = references.resolve(token.text);
       if (target.kind === "other" || this.isOfAnother(path, line, token.at)) continue;
@@ -226,7 +228,9 @@ class GraphWalk {
         );
         continue;
       }
-      const directive = directiveOf(line, token, before, above.get(line.number));
+      const directive =
+        routedTo(rows.get(line.number), line, token) ??
+        directiveOf(line, token, before, above.get(line.number));
       if (target.kind === "missing") {
         if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
