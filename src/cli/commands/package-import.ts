@@ -145,7 +145,7 @@ function choose(
 
 function nothingToImport(entries: readonly Entry[], source: string, near: readonly string[]): string {
   if (entries.some(({ form }) => form === "yaml")) {
-    return `There are only workflow.yaml files in "${source}". They run as they are: interlock bundle run <workflow.yaml>`;
+    return `There are only workflow.yaml files in "${source}". BMAD's run as they are: interlock bundle run <workflow.yaml>. Which these are: interlock bundle list ${shellWord(source)}`;
   }
   if (entries.length > 0) return `There are only agents in "${source}", which have no workflow of their own.`;
   const like =

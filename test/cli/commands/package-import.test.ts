@@ -172,7 +172,9 @@ describe("interlock package import", () => {
   test("says what there is instead where nothing can be imported", async () => {
     put("old/workflow.yaml", "name: x\n");
     expect(await run("~/old")).toBe(1);
-    expect(output.text).toContain("They run as they are: interlock bundle run <workflow.yaml>");
+    expect(output.text).toContain(
+      "BMAD's run as they are: interlock bundle run <workflow.yaml>. Which these are: ",
+    );
     put("none/readme.md", "x\n");
     expect(await run("~/none")).toBe(1);
     expect(output.text).toContain("No workflow begins in ");
