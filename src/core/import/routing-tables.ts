@@ -15,6 +15,7 @@ const LEADS =
   /^(?:(?:load|go|goto|jump|proceed|continue|route|run|execute|follow)\b(?!-).{0,40}|next(?: (?:step|file|phase|stage))?(?: file)?)$/i;
 /** "#", "Step": the rows follow one another. */
 const COUNTS = /^(?:|#|no\.?|nr\.?|order|step|phase|stage)$/i;
+const OTHERWISE = /^(?:(?:by )?default|otherwise|else|anything else|sonst)$/i;
 const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 const MAX_LABEL = 60;
 const MAX_CONDITION = 300;
@@ -43,7 +44,8 @@ export function routedTo(
 ): Directive | undefined {
   if (row === undefined || text.slice(0, at).split("|").length - 2 !== row.column) return undefined;
   const words = withoutMarks(text.replaceAll("|", " "));
-  return { kind: "go", label: row.label, condition: cutText(words, MAX_CONDITION), isDefault: false, words };
+  const isDefault = OTHERWISE.test(row.label);
+  return { kind: "go", label: row.label, condition: cutText(words, MAX_CONDITION), isDefault, words };
 }
 
 function leadingColumn(head: string): number | undefined {

@@ -51,6 +51,17 @@ test("in a step as well: each case has its way", () => {
   expect(made.edges[1]?.conditionText).toBe("cold step-03-cup.md");
 });
 
+test("a case that is called the default is it", () => {
+  const { made } = potOf(
+    "| Flag | Next step |",
+    "|---|---|",
+    "| --cold | → step-03-cup.md |",
+    "| Default | → step-02-leaf.md |",
+  );
+  expect(made.edges.filter(({ isDefault }) => isDefault).map(({ to }) => to)).toContain("step-02-leaf");
+  expect(made.edges.find(({ to }) => to === "step-03-cup")?.isDefault).toBe(false);
+});
+
 test.each<readonly [string, ...(readonly string[])]>([
   ["that counts the steps", "| # | Load |", "|---|---|", "| 1 | step-02-leaf.md |", "| 2 | step-03-cup.md |"],
   ["of what comes after which", "| Done | Next step |", "|---|---|", "| step-02-leaf.md | step-03-cup.md |"],
