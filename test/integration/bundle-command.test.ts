@@ -81,7 +81,8 @@ describe("interlock bundle run --rehearse", () => {
     expect(reportIn(ended.stdout)).toMatchObject({ sessionFolder: join(shell.dir, "out/monday") });
     expect(await readdir(join(shell.dir, "project"))).toEqual([]);
     const again = await shell.run(named);
-    expect(again).toMatchObject({ code: 2, stdout: "" });
+    expect(again.code).toBe(2);
+    expect(reportIn(again.stdout)).toMatchObject({ ok: false });
     expect(again.stderr).toContain('The session "monday" is taken.');
     expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
   });
@@ -91,7 +92,8 @@ describe("interlock bundle run --rehearse", () => {
     const shell = await roomShell(bench);
     for (const session of ["../monday", "on monday", "monday.", ""]) {
       const refused = await shell.run([...REHEARSE, "--session", session, "--json"]);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.code).toBe(2);
+      expect(reportIn(refused.stdout)).toMatchObject({ ok: false });
     }
     const refused = await shell.run([...REHEARSE, "--session", "monday."]);
     expect(refused.stderr).toContain("A session id names a folder");
