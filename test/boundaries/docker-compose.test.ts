@@ -157,6 +157,12 @@ describe("environment", () => {
   /** Files of secrets come with the Compose file of their own. */
   const BESIDE = ["OPENAI_API_KEY_FILE"];
 
+  test("Prometheus lets pages of its own origin alone read its answers: by itself it allows every page", () => {
+    const { command } = (parse(composeText) as { services: { prometheus: { command: readonly string[] } } })
+      .services.prometheus;
+    expect(command).toContain("--web.cors.origin=http://127\\.0\\.0\\.1:${PROMETHEUS_PORT:-9090}");
+  });
+
   test("Prometheus scrapes the worker where it serves its metrics, which no other machine reaches", () => {
     const { INTERLOCK_METRICS: metrics = "", INTERLOCK_HEALTH: health } = service("worker").environment;
     const { scrape_configs: jobs } = parse(readText("deploy/instruments/prometheus.yml")) as {
