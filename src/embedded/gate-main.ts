@@ -1,9 +1,10 @@
-import { gateOptionsSchema, openGate } from "./gate.js";
+import { type GateOptions, gateOptionsSchema, openGate } from "./gate.js";
 import { processIdentity } from "./process-identity.js";
 
 /*
  * The process of the gate: it belongs to the server and not to one of the server's users, so that the announced address
- * serves for as long as the server does, whichever of its users ends. One line tells whoever started it how it went.
+ * serves for as long as the server does, whichever of its users ends. One line tells whoever started it how it went. The Compose
+ * file's gate is one as well, with a server elsewhere.
  */
 
 const POLL_MS = 500;
@@ -18,12 +19,14 @@ try {
   process.exit(1);
 }
 process.stdout.on("error", () => undefined); // who started us may be gone
-setInterval(() => {
-  if (!serverLives()) process.exit();
-}, POLL_MS);
+const { server } = options;
+if (server !== undefined) {
+  setInterval(() => {
+    if (!lives(server)) process.exit();
+  }, POLL_MS);
+}
 
-function serverLives(): boolean {
-  const { pid, identity } = options.server;
+function lives({ pid, identity }: NonNullable<GateOptions["server"]>): boolean {
   // Elsewhere, asking who it is costs a process each time.
   if (process.platform === "linux") return processIdentity(pid) === identity;
   try {

@@ -13,12 +13,14 @@ import { type Announced, GUARDING_HEADERS, authoritiesOf, refusalOf } from "../w
 const placeSchema = z.object({ host: z.string(), port: z.number().int().min(0).max(65_535) });
 
 export const gateOptionsSchema = z.object({
-  /** Where browsers come to. */
+  /** Where browsers come to, as they say it. */
   announced: placeSchema,
+  /** The address that it listens on, where that is another one, as in a container. */
+  listenHost: z.string().optional(),
   /** Where the Web UI listens. */
   ui: placeSchema,
-  /** The gate ends with this process. */
-  server: z.object({ pid: z.number().int().gt(1), identity: z.string() }),
+  /** The gate ends with this process; absent: when it is stopped. */
+  server: z.object({ pid: z.number().int().gt(1), identity: z.string() }).optional(),
 });
 
 export type GateOptions = Readonly<z.infer<typeof gateOptionsSchema>>;
@@ -34,12 +36,12 @@ export interface Gate {
 
 /** Listens on the announced place; rejects with the error of `listen`, as of a port that is taken. */
 export async function openGate(options: Omit<GateOptions, "server">): Promise<Gate> {
-  const { announced, ui } = options;
+  const { announced, listenHost = announced.host, ui } = options;
   const server = createServer();
   boundConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...announced, exclusive: true }, () => {
+    server.listen({ host: listenHost, port: announced.port, exclusive: true }, () => {
       server.off("error", reject);
       resolve();
     });

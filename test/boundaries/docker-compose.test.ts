@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { INTERLOCK_VARIABLES, loadConfig } from "../../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
+import { gateOptionsSchema } from "../../src/embedded/gate.js";
 import {
   ROOT,
   composeFindings,
@@ -132,6 +133,7 @@ describe("order of start", () => {
     expect(first("page")).toEqual(["temporal-namespace"]);
     expect(first("temporal-namespace")).toEqual(["temporal"]);
     expect(first("temporal-ui")).toEqual(["temporal"]);
+    expect(first("web-ui-gate")).toEqual(["temporal-ui"]);
     expect(first("temporal")).toEqual(["temporal-schema"]);
     expect(first("temporal-schema")).toEqual(["postgres"]);
     expect(first("postgres")).toEqual([]);
@@ -156,6 +158,22 @@ describe("environment", () => {
   const OF_TRACES = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"];
   /** Files of secrets come with the Compose file of their own. */
   const BESIDE = ["OPENAI_API_KEY_FILE"];
+
+  test("browsers reach the Web UI through its gate alone, which answers to its published address", () => {
+    expect(service("temporal-ui").ports).toBeUndefined();
+    const { command } = (
+      parse(composeText) as { services: { "web-ui-gate": { command: readonly string[] } } }
+    ).services["web-ui-gate"];
+    const options = gateOptionsSchema.parse(
+      JSON.parse(interpolate(command[2] ?? "", { WEB_UI_PORT: "9000" })),
+    );
+    expect(options).toEqual({
+      announced: { host: "127.0.0.1", port: 9000 },
+      listenHost: "0.0.0.0",
+      ui: { host: "temporal-ui", port: 8080 },
+    });
+    expect(command[1]).toBe("/app/dist/embedded/gate-main.js");
+  });
 
   test("Prometheus lets pages of its own origin alone read its answers: by itself it allows every page", () => {
     const { command } = (parse(composeText) as { services: { prometheus: { command: readonly string[] } } })
@@ -188,8 +206,9 @@ describe("environment", () => {
     expect(config.storeDir).toBe(mountsOf(service("worker")).get("store"));
     expect(config.temporal?.connectionOptions.address).toBe("temporal:7233");
     expect(config.temporal?.namespace).toBe(service("temporal-namespace").environment["TEMPORAL_NAMESPACE"]);
-    const [uiPort = ""] = service("temporal-ui").ports ?? [];
-    expect(interpolate(uiPort, {})).toBe(`${config.webUi?.replace("http://", "")}:8080`);
+    const { host, port } = new URL(config.webUi ?? "");
+    const [uiPort = ""] = service("web-ui-gate").ports ?? [];
+    expect(interpolate(uiPort, {})).toBe(`${host}:${port}`);
     expect(config.modelSettingsFor("any")).toBeUndefined();
   });
 
@@ -239,6 +258,7 @@ describe("environment", () => {
     ],
     "temporal-namespace": OF_TEMPORAL,
     "temporal-ui": ["TEMPORAL_ADDRESS", "TEMPORAL_DEFAULT_NAMESPACE", "TEMPORAL_DISABLE_NEWS_FETCH"],
+    "web-ui-gate": [],
     page: [
       ...OF_TEMPORAL,
       "INTERLOCK_STORE",
@@ -337,7 +357,10 @@ describe("the Compose files beside it", () => {
 
   test("with certificates, every connection between two services has one", () => {
     const tls = parseCompose(readText("deploy/compose.tls.yaml"));
-    const talking = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
+    // The Web UI speaks HTTP, with its gate as with a browser.
+    const talking = Object.entries(compose.services).filter(
+      ([name, { profiles }]) => profiles === undefined && name !== "web-ui-gate",
+    );
     expect(Object.keys(tls.services)).toEqual(talking.map(([name]) => name));
     const named = Object.values(tls.services).flatMap(({ environment }) =>
       Object.values(environment ?? {}).filter((value) => value.startsWith("/certs/")),

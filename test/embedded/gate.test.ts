@@ -26,10 +26,10 @@ beforeEach(async () => {
   });
   ui.listen(0, "127.0.0.1");
   await once(ui, "listening");
-  const { port } = ui.address() as AddressInfo;
+  uiPort = (ui.address() as AddressInfo).port;
   const gate = await openGate({
     announced: { host: "127.0.0.1", port: 0 },
-    ui: { host: "127.0.0.1", port },
+    ui: { host: "127.0.0.1", port: uiPort },
   });
   gatePort = gate.port;
   release = () => ui.emit("continue");
@@ -40,6 +40,7 @@ beforeEach(async () => {
   });
 });
 let release: () => void;
+let uiPort: number;
 
 interface Answer {
   readonly status: number;
@@ -232,6 +233,21 @@ describe("what another page can make a browser send does not", () => {
     expect(await text(socket)).not.toMatch(/^HTTP\/1\.1 (101|200)/);
     expect(arrived).toEqual([]);
   });
+});
+
+test("in a container it listens on another address than it is announced with, and answers to the announced one", async () => {
+  const gate = await openGate({
+    announced: { host: "127.0.0.1", port: 0 },
+    listenHost: "0.0.0.0",
+    ui: { host: "127.0.0.1", port: uiPort },
+  });
+  onTestFinished(() => gate.close());
+  gatePort = gate.port;
+  const asked = (Host: string) => ask("GET", "/api/v1/settings", { Host });
+  expect((await asked(`127.0.0.1:${gate.port}`)).status).toBe(200);
+  for (const Host of [`0.0.0.0:${gate.port}`, `temporal-ui:${gate.port}`, `evil.example:${gate.port}`]) {
+    expect((await asked(Host)).status).toBe(403);
+  }
 });
 
 test("a Web UI that is gone is said to be so", async () => {
