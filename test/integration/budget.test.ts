@@ -37,6 +37,7 @@ describe("a budget", () => {
       nodeId: "middle",
       text: "The budget of this run is used up: 1 of 1 model turns. Raise it with --add-turns to let the run go on, or cancel it.",
       code: "BUDGET_EXCEEDED",
+      reached: { scope: "run", unit: "turns", limit: 1 },
     });
     await expect(run.answer({ nodeId: "middle", text: "More!" })).rejects.toThrow(
       "waits for its budget to be raised, not for an answer",
