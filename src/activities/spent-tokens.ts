@@ -1,5 +1,4 @@
 import type { ModelTurnInput } from "../contract/activities.js";
-import { defined } from "../core/defined.js";
 import { NO_USAGE, type TurnUsage, addUsage } from "../core/run/usage.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 
@@ -16,8 +15,7 @@ export async function spentBefore(files: RunFiles, input: ModelTurnInput): Promi
     await files.spent.remove(); // counted: a worker was killed before it did so
     return undefined;
   }
-  const { cachedPromptTokens, estimated, ...rest } = usage;
-  return { ...rest, ...defined({ cachedPromptTokens, estimated }) };
+  return usage;
 }
 
 /** Keeps what an attempt has used for the answer that will count it. What cannot be kept hides no error of the attempt. */

@@ -23,10 +23,16 @@ interface Condition {
   readonly isItem: boolean;
 }
 
+/** What a heading of a level says of all that stands below it. */
+interface Section {
+  readonly words: string;
+  readonly level: number;
+}
+
 /** The condition that each line stands under, by the line's number. */
 export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number, string> {
   const above = new Map<number, string>();
-  let section: { readonly words: string; readonly level: number } | undefined;
+  let section: Section | undefined;
   let condition: Condition | undefined;
   let isSameText = false;
   for (const { number, text, isCode } of body) {
@@ -36,10 +42,8 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
     }
     const words = withoutMarks(text.slice(0, MAX_CONDITION_CHARS));
     const level = isCode ? undefined : HEADING.exec(text)?.[1]?.length;
-    if (level !== undefined && (section === undefined || level <= section.level || SECTION.test(words)))
-      section = SECTION.test(words)
-        ? { words: `${cutText(words.replace(/:$/, ""), MAX_WORDS)}:`, level }
-        : undefined;
+    if (level !== undefined)
+      section = sectionAt(words, level) ?? (isWithin(section, level) ? section : undefined);
     const indent = text.length - text.trimStart().length;
     if (!isCode && CONDITION.test(words)) {
       condition = { words: cutText(words, MAX_WORDS), indent, isItem: ITEM.test(text) };
@@ -55,6 +59,17 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
     if (holds !== undefined && level === undefined && !isCode) above.set(number, holds);
   }
   return above;
+}
+
+/** The section that a heading begins, where it says when. */
+function sectionAt(words: string, level: number): Section | undefined {
+  return SECTION.test(words)
+    ? { words: `${cutText(words.replace(/:$/, ""), MAX_WORDS)}:`, level }
+    : undefined;
+}
+
+function isWithin(section: Section | undefined, level: number): boolean {
+  return section !== undefined && level > section.level;
 }
 
 /** Whether a line stands below a condition: deeper, what it introduces, or the same text without a blank line between. */

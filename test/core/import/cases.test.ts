@@ -1,26 +1,7 @@
 import { expect, test } from "vitest";
-import { type Texts, importOf, page, said } from "./step-files.js";
+import { potOf, said } from "./step-files.js";
 
 /* The shapes in which a step says which of several ways is taken, and what it says without meaning it. */
-
-/** The first step is the one whose lines are given; the two after it lead to the last. */
-function potOf(...lines: readonly string[]) {
-  const texts: Texts = {
-    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
-    "steps/step-01-pot.md": page({}, "# Pot", "", ...lines),
-    "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-04-sip.md"),
-    "steps/step-03-cup.md": page({}, "# Cup", "", "load ./step-04-sip.md"),
-    "steps/step-04-sip.md": page({}, "# Sip", "", "The last step."),
-  };
-  const made = importOf(texts);
-  const from = made.edges.filter((edge) => edge.from === "step-01-pot");
-  return {
-    made,
-    to: from.map(({ to }) => to),
-    labels: from.map(({ to, label }) => `${to}: ${label}`),
-    conditions: from.map(({ to, conditionText }) => `${to}: ${conditionText ?? ""}`),
-  };
-}
 
 test.each([
   ["Is it hot?", "- Yes: `step-02-leaf.md`", "- No: `step-03-cup.md`"],

@@ -25,6 +25,25 @@ export function importOf(texts: Texts, path?: string): Imported {
   return importPackage(tree, entry);
 }
 
+/** Imports four steps about tea. The first is the one whose lines are given; the two after it lead to the last. */
+export function potOf(...lines: readonly string[]) {
+  const texts: Texts = {
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", ...lines),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-04-sip.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "load ./step-04-sip.md"),
+    "steps/step-04-sip.md": page({}, "# Sip", "", "The last step."),
+  };
+  const made = importOf(texts);
+  const from = made.edges.filter((edge) => edge.from === "step-01-pot");
+  return {
+    made,
+    to: from.map(({ to }) => to),
+    labels: from.map(({ to, label }) => `${to}: ${label}`),
+    conditions: from.map(({ to, conditionText }) => `${to}: ${conditionText ?? ""}`),
+  };
+}
+
 /** The ways of a package: `from -label-> to`, with `*` where it is the default. */
 export function ways({ edges }: Imported): readonly string[] {
   return edges.map(({ from, to, label, isDefault }) => `${from} -${label}${isDefault ? "*" : ""}-> ${to}`);
