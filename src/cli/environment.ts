@@ -3,7 +3,7 @@ import { type Config, loadConfig } from "../config.js";
 import { printable } from "../core/printable.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
-import { UsageError, noteHangUp, outputClosed } from "./output.js";
+import { STOPPING_SIGNALS, UsageError, noteStopped, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
 export async function openEnvironment(
@@ -68,9 +68,9 @@ async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOpt
  */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  for (const name of STOPPING_SIGNALS) {
     process.once(name, () => {
-      if (name === "SIGHUP") noteHangUp();
+      noteStopped(name);
       controller.abort(new Error(name));
     });
   }

@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from "./compile-cache.js";
-import { EXIT, brokenOutput, endIfHungUp, printError, printJsonOfError, watchOutput } from "./output.js";
+import {
+  EXIT,
+  brokenOutput,
+  endIfHungUp,
+  exitCodeUnlessStopped,
+  printError,
+  printJsonOfError,
+  watchOutput,
+} from "./output.js";
 
 const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
@@ -11,7 +19,7 @@ keepCompiledCode();
 const argv = process.argv.slice(2);
 const exitCode = await run();
 printJsonOfError(argv, exitCode);
-process.exitCode = brokenOutput() ?? exitCode;
+process.exitCode = brokenOutput() ?? exitCodeUnlessStopped(exitCode);
 endIfHungUp();
 // What a library has left open when a command failed must not keep it from ending: somebody waits for its exit code.
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { type Interface, createInterface } from "node:readline";
 import type { Result } from "../core/errors.js";
 import { systemCode } from "../core/system-code.js";
@@ -44,16 +45,24 @@ export function brokenOutput(): number | undefined {
   return broken;
 }
 
-let isHungUp = false;
+/** What a command is stopped by: Ctrl-C, another process, its terminal that is closed. */
+export const STOPPING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
 
-/** The terminal is closed. */
-export function noteHangUp(): void {
-  isHungUp = true;
+let stoppedBy: StoppingSignal | undefined;
+
+export function noteStopped(signal: StoppingSignal): void {
+  stoppedBy ??= signal;
+}
+
+/** The exit code of a command that may have been stopped before it was done: not that of one that has failed, but as shells see programs that do not listen to a signal, 128 and its number. */
+export function exitCodeUnlessStopped(exitCode: number): number {
+  return stoppedBy === undefined || exitCode !== EXIT.failed ? exitCode : 128 + constants.signals[stoppedBy];
 }
 
 /** Ends the process where its terminal was closed, as one that does not listen is ended: Node's own way out aborts on a terminal that is gone. */
 export function endIfHungUp(): void {
-  if (isHungUp) process.kill(process.pid, "SIGHUP");
+  if (stoppedBy === "SIGHUP") process.kill(process.pid, stoppedBy);
 }
 
 /** A reader that has gone ends the command without a word; any other trouble with the output is one sentence. */

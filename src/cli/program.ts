@@ -41,7 +41,8 @@ Environment:
 
 Completion by the tab key: source <(interlock completion bash), or zsh, fish, powershell.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget,
+130 or 143 stopped by a signal before it was done.`;
 
 /**
  * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need

@@ -310,6 +310,36 @@ describe("interlock run", () => {
     },
   );
 
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)(
+    "%s at a run's question is no failure of the run: exit code %i",
+    { tags: ["slow"] },
+    async (signal, code) => {
+      const shell = await newShell();
+      await writeTree(join(shell.dir, "package"), twoNodePackage());
+      await withModel(
+        () => ({ content: "Which way?" }),
+        async (_, variables) => {
+          const { environment, dir } = shell.with(variables);
+          const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
+            env: environment,
+            cwd: dir,
+            stdio: ["pipe", "ignore", "pipe"],
+          });
+          const ended = once(child, "exit");
+          let said = "";
+          child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+          await eventually(() => said.includes("Which way?"));
+          child.kill(signal);
+          expect(await ended).toEqual([code, null]);
+          expect(said).toContain("is not finished");
+        },
+      );
+    },
+  );
+
   test("Ctrl-C while the model is silent says what is waited for; another one does not wait", async () => {
     const shell = await newShell();
     await writeTree(join(shell.dir, "package"), twoNodePackage());

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
@@ -24,7 +25,7 @@ const TERMINAL = "script";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Who hangs up is answered as by a program that does not listen for it. */
-function endOf(signal: NodeJS.Signals, code = 0): Awaited<Started["ended"]> {
+function endOf(signal: (typeof SIGNALS)[number], code = 0): Awaited<Started["ended"]> {
   return signal === "SIGHUP" ? { code: null, signal } : { code, signal: null };
 }
 
@@ -100,7 +101,7 @@ describe.each(SIGNALS)("%s", (signal) => {
     const told = said(child, "Stopped before all tests were run.");
     child.kill(signal);
     await told;
-    expect(await ended).toEqual(endOf(signal, 1));
+    expect(await ended).toEqual(endOf(signal, 128 + constants.signals[signal]));
     await expectNothingLeft(shell);
   });
 
