@@ -27,7 +27,7 @@ export function setSearchAttributes(
 export function tellPlace(record: RunRecord): void {
   setSearchAttributes(record, placeOf(record));
   setRunMemo(record);
-  record.noteTold(Date.now());
+  record.pace.noteTold(Date.now());
 }
 
 export function placeOf(record: RunRecord) {
@@ -43,9 +43,9 @@ export async function changePhase(
   record.setPhase(phase);
   const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
-  setSearchAttributes(record, { RunPhase: phase, ...(record.isPlaceOld ? placeOf(record) : {}) });
+  setSearchAttributes(record, { RunPhase: phase, ...(record.pace.isPlaceOld ? placeOf(record) : {}) });
   setRunMemo(record);
-  record.noteTold(Date.now());
+  record.pace.noteTold(Date.now());
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       ...record.scope,

@@ -123,7 +123,7 @@ function executionOf({ input }: RunRecord): RunExecution {
 
 function beginVisit(record: RunRecord, kind: RunKind): void {
   record.beginVisit(kind.conversation(record));
-  if (record.isPlaceDue(Date.now())) tellPlace(record);
+  if (record.pace.isPlaceDue(Date.now())) tellPlace(record);
   beginGraphStateVisit(record);
   record.note("node entered");
 }

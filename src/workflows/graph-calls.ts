@@ -42,7 +42,7 @@ export async function runGraphCall(
   if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.external !== undefined) {
     const { timeoutMs } = call.external;
-    if (record.isPlaceOld) tellPlace(record);
+    if (record.pace.isPlaceOld) tellPlace(record);
     return externalActivities(timeoutMs)["tool.call"].executeWithOptions(summary(call.summary), [input]);
   }
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);

@@ -58,6 +58,6 @@ async function ask(record: RunRecord, nodeId: string, around: boolean): Promise<
       { run, nodeId, around },
     ]),
   );
-  record.taskLoad.noteSaid(utf8Length(JSON.stringify(part)));
+  record.pace.taskLoad.noteSaid(utf8Length(JSON.stringify(part)));
   record.addPart(part);
 }

@@ -64,20 +64,20 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
   if (!isStep) {
     return shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
   }
-  if (record.isQuickBoundary) {
+  if (record.pace.isQuickBoundary) {
     // By the turn that has led the run on.
-    const kept = isKept(record.kept, boundary)
+    const kept = isKept(record.pace.kept, boundary)
       ? { moved: undefined }
       : await tryLocally(record, async () => ({
           moved: await quickSaves["state.snapshot"].executeWithOptions(shown, [input]),
         }));
     if (kept !== undefined) {
-      record.taskLoad.noteBoundary();
+      record.pace.taskLoad.noteBoundary();
       showBar(record, shown);
       return kept.moved;
     }
   }
-  record.taskLoad.clear();
+  record.pace.taskLoad.clear();
   const moved = await runActivities["state.snapshot"].executeWithOptions(shown, [input]);
   await barsOver(record);
   return moved;

@@ -10,6 +10,6 @@ import { summary } from "./summary.js";
 export function loadDocument(record: RunRecord, text: string): Promise<LoadedState> {
   const asked = record.scope;
   const shown = summary(text);
-  if (record.recordsReads) return runActivities["state.load"].executeWithOptions(shown, [asked]);
+  if (record.pace.recordsReads) return runActivities["state.load"].executeWithOptions(shown, [asked]);
   return localActivities["state.load"].executeWithOptions(shown, [asked]);
 }

@@ -55,7 +55,7 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
       continue;
     }
     record.note(`runs ${workflowRef} as run ${runId}`);
-    if (record.isPlaceOld) tellPlace(record);
+    if (record.pace.isPlaceOld) tellPlace(record);
     else setRunMemo(record);
     const result = await endOf(record, handle, { runId, nodeId });
     record.below = undefined;

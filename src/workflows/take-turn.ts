@@ -95,7 +95,7 @@ async function askModel(
     ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
   };
   const beganAt = Date.now();
-  const quick = record.isQuickTurn
+  const quick = record.pace.isQuickTurn
     ? await tryLocally(record, () =>
         quickActivities(attempts, modelTimeoutMs)["model.quick-turn"].executeWithOptions(shown, [
           {
@@ -107,18 +107,18 @@ async function askModel(
         ]),
       )
     : undefined;
-  record.kept = quick?.kept;
+  record.pace.kept = quick?.kept;
   if (quick !== undefined) {
-    record.taskLoad.noteTurns(quick.tookMs ?? 0);
-    record.taskLoad.noteSaid(utf8Length(JSON.stringify(quick)));
-  } else if (record.isPlaceOld) tellPlace(record);
+    record.pace.taskLoad.noteTurns(quick.tookMs ?? 0);
+    record.pace.taskLoad.noteSaid(utf8Length(JSON.stringify(quick)));
+  } else if (record.pace.isPlaceOld) tellPlace(record);
   const answer =
     quick ??
     (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [
       input,
     ]));
-  if (quick === undefined) record.taskLoad.endTask();
-  record.timeTurn(answer.tookMs, Date.now() - beganAt);
+  if (quick === undefined) record.pace.taskLoad.endTask();
+  record.pace.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
 }
 

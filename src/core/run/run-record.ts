@@ -1,30 +1,27 @@
 import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
-import { QUICK_TURNS_IN_A_ROW, QUICK_TURN_MS, type StepSize } from "../step-size.js";
+import type { StepSize } from "../step-size.js";
 import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
 import { joinedParts } from "../package/graph-part.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
-import { GROWING_LISTS, earlierArtifactsOf, surplusOf } from "../state/earlier-entries.js";
+import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
-import type { KeptBoundary } from "./kept-boundary.js";
 import type { EngineLimits } from "./limits.js";
 import { NO_LOOP } from "./loop-detection.js";
+import { NodePace } from "./node-pace.js";
 import type { OpenedRun } from "./opened-run.js";
 import { type RunPhase, isOverPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
-import { carriedLines, passedLines } from "./progress-lines.js";
+import { carriedLines } from "./progress-lines.js";
 import type { RunRef } from "./run-ref.js";
-import { TaskLoad } from "./task-load.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
-
-const TOLD_EVERY_MS = 5_000;
 
 /** What of a run's input its decisions depend on. */
 export interface RunTerms {
@@ -58,9 +55,7 @@ export class RunRecord {
   readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
-  readonly taskLoad = new TaskLoad();
-  /** Lines of the live view before those that are carried: a run that passes node after node says hundreds between two looks at it. */
-  private passedLines: readonly ProgressLine[] = [];
+  readonly pace = new NodePace(this);
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -68,14 +63,8 @@ export class RunRecord {
   failure: Fault | undefined;
   /** The run of a subworkflow that is waited for. */
   below: RunBelowState | undefined;
-  /** The boundary that the last turn has kept, where it was asked to. */
-  kept: KeptBoundary | undefined;
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
-  /** The node at which lists and searches say that the run stands, since `at`. */
-  private told: { readonly nodeId: string; readonly at: number; readonly workedMs: number } | undefined;
-  /** How long the turns of this execution took together, as their results say. */
-  private workedMs = 0;
 
   constructor(input: RunTerms, evaluatesConditions: boolean) {
     this.input = input;
@@ -160,68 +149,6 @@ export class RunRecord {
    */
   get stepsByNode(): boolean {
     return this.open?.keepsMemo === true && (this.input.steps ?? this.open.steps) === "nodes";
-  }
-
-  /** The turn at hand is expected to take a moment only. */
-  get isQuickTurn(): boolean {
-    const { isLeft, isSlow, turn } = this.carried;
-    if (!this.stepsByNode || isLeft === true || isSlow === true || turn % QUICK_TURNS_IN_A_ROW === 0) {
-      return false;
-    }
-    return this.open?.keepsQuickly !== true || !this.taskLoad.isFull; // earlier versions did not ask
-  }
-
-  /**
-   * As a visit begins: lists and searches are told of it. By nodes a run may pass ten of them in a second, and each is a change of its
-   * listing: then they hear of one every few seconds of its turns.
-   */
-  isPlaceDue(now: number): boolean {
-    const { told } = this;
-    if (!this.tellsSeldom || this.carried.isSlow === true || told === undefined) return true;
-    const passedMs = this.timesTurns ? this.workedMs - told.workedMs : now - told.at;
-    return passedMs >= TOLD_EVERY_MS;
-  }
-
-  /** The run stays where it is for longer than a moment, and lists and searches say that it stands elsewhere. */
-  get isPlaceOld(): boolean {
-    return this.tellsSeldom && this.told?.nodeId !== this.nodeId;
-  }
-
-  noteTold(now: number): void {
-    this.told = { nodeId: this.nodeId, at: now, workedMs: this.workedMs };
-  }
-
-  /** The boundary at hand is kept in the task at hand: turns are quick, the task is not long yet, and nothing of the document is moved. */
-  get isQuickBoundary(): boolean {
-    const { isLeft, isSlow } = this.carried;
-    if (this.open?.keepsQuickly !== true || isLeft === true || isSlow === true) return false;
-    const isMoved = GROWING_LISTS.some((list) => surplusOf(this.frontmatter[list]).length > 0);
-    return this.taskLoad.isLight && !isMoved;
-  }
-
-  /** A task of the workflow may be done again: the document is read where the history keeps what was read. */
-  get recordsReads(): boolean {
-    return this.stepsByNode && this.open?.recordsReads === true;
-  }
-
-  private get tellsSeldom(): boolean {
-    return this.stepsByNode && this.open?.tellsSeldom === true;
-  }
-
-  private get timesTurns(): boolean {
-    return this.open?.timesTurns === true;
-  }
-
-  /**
-   * How long the turn that was asked for last took: what the next one is expected to take. Its result says so, which the history keeps. The
-   * workflow's clock, `passedMs`, may stand elsewhere when a task is done than when it is replayed: after a query that was answered by replaying the
-   * run it has stood still. It decides in runs only that a worker of an earlier version has opened.
-   */
-  timeTurn(tookMs: number | undefined, passedMs = 0): void {
-    if (!this.stepsByNode) return;
-    const countedMs = this.timesTurns ? tookMs : passedMs;
-    this.update({ isSlow: countedMs === undefined || countedMs > QUICK_TURN_MS });
-    this.workedMs += tookMs ?? 0;
   }
 
   /** The agent of a node: its own, else the run's (contracts §8). */
@@ -321,8 +248,7 @@ export class RunRecord {
     const lines = [...this.carried.progress, line];
     const progress = carriedLines(lines);
     this.update({ progress });
-    if (!this.stepsByNode) return;
-    this.passedLines = passedLines([...this.passedLines, ...lines.slice(0, lines.length - progress.length)]);
+    this.pace.pass(lines.slice(0, lines.length - progress.length));
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */
@@ -354,7 +280,7 @@ export class RunRecord {
       visit: carried.visit,
       turn: carried.turn,
       ...defined({ lastAnswer: this.lastAnswer }),
-      progress: [...this.passedLines, ...carried.progress],
+      progress: [...this.pace.passedLines, ...carried.progress],
       audit: carried.audit,
     };
   }

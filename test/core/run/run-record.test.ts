@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunPhase } from "../../../src/core/run/phase.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
-import type { TaskLoad } from "../../../src/core/run/task-load.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { OPENED, RESUMED, RUN_ID, USAGE, openedRecord, standAt, storyRecord } from "./record-world.js";
 
@@ -193,64 +192,6 @@ test("a run that is not open may be searched for only where its starter says so"
   expect(new RunRecord({ ...TERMS, searchAttributes: true }, false).mayBeSearchedBy("RunPhase")).toBe(true);
 });
 
-test.each([
-  ["by turns", {}, { recordsReads: true as const }, false],
-  ["by nodes, opened by an earlier version", { steps: "nodes" as const }, {}, false],
-  ["by nodes", { steps: "nodes" as const }, { recordsReads: true as const }, true],
-])("whether the history holds each reading of the document: a run %s", (_, terms, opened, expected) => {
-  expect(openedRecord({ terms, opened }).recordsReads).toBe(expected);
-});
-
-describe("lists and searches are told where a run stands", () => {
-  const opened = { tellsSeldom: true as const };
-  const byNodes = () => openedRecord({ terms: { steps: "nodes" }, opened });
-
-  test.each([
-    ["by turns", openedRecord({ opened })],
-    ["opened by an earlier version", openedRecord({ terms: { steps: "nodes" } })],
-  ])("at each visit of a run %s", (_, record) => {
-    record.noteTold(10_000);
-    standAt(record, "review");
-    expect([record.isPlaceDue(10_001), record.isPlaceOld]).toEqual([true, false]);
-  });
-
-  test("by nodes every five seconds of its turns, whatever the clock says", () => {
-    const record = openedRecord({
-      terms: { steps: "nodes" },
-      opened: { ...opened, timesTurns: true as const },
-    });
-    expect(record.isPlaceDue(10_000)).toBe(true);
-    for (let turn = 1; turn <= 4; turn += 1) record.timeTurn(900);
-    record.noteTold(10_000);
-    for (let turn = 1; turn <= 5; turn += 1) record.timeTurn(999);
-    expect(record.isPlaceDue(99_000)).toBe(false);
-    record.timeTurn(5);
-    expect(record.isPlaceDue(10_000)).toBe(true);
-  });
-
-  test("by nodes every five seconds of the clock in a run of an earlier version, and where it stays for longer than a moment", () => {
-    const record = byNodes();
-    expect(record.isPlaceDue(10_000)).toBe(true);
-    record.noteTold(10_000);
-    expect([record.isPlaceDue(14_999), record.isPlaceDue(15_000), record.isPlaceOld]).toEqual([
-      false,
-      true,
-      false,
-    ]);
-    standAt(record, "review");
-    expect([record.isPlaceDue(14_999), record.isPlaceOld]).toEqual([false, true]);
-    record.noteTold(14_999);
-    expect(record.isPlaceOld).toBe(false);
-  });
-
-  test("by nodes at each visit while turns are slow", () => {
-    const record = byNodes();
-    record.noteTold(10_000);
-    record.update({ isSlow: true });
-    expect(record.isPlaceDue(10_001)).toBe(true);
-  });
-});
-
 test("a run is complete by its graph, or because it was ended", () => {
   const record = openedRecord();
   expect(record.isComplete).toBe(false);
@@ -359,110 +300,4 @@ test("a run that has failed shows why and asks nothing", () => {
   record.fail({ code: "E_INTERNAL", message: "x" });
   expect(record.toRunState()).toMatchObject({ failure: { code: "E_INTERNAL" } });
   expect(record.toRunState()).not.toHaveProperty("question");
-});
-
-describe("a turn is waited for inside a workflow task", () => {
-  const BY_NODE = { terms: { steps: "nodes" } } as const;
-
-  test("only in a run whose steps are nodes: whoever starts it says so, else its package", () => {
-    expect(openedRecord({}).stepsByNode).toBe(false);
-    expect(openedRecord(BY_NODE).stepsByNode).toBe(true);
-    expect(openedRecord({ opened: { steps: "nodes" } }).stepsByNode).toBe(true);
-    expect(openedRecord({ terms: { steps: "turns" }, opened: { steps: "nodes" } }).stepsByNode).toBe(false);
-  });
-
-  test("in none that was opened by a version which knew of no such steps: it went by turns, whatever it was asked for", () => {
-    const { keepsMemo: _, ...opened } = OPENED;
-    const record = new RunRecord({ ...TERMS, steps: "nodes" }, false);
-    record.begin(opened);
-    expect(record.stepsByNode).toBe(false);
-  });
-
-  test("until one is slow, and again once one is quick", () => {
-    const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
-    expect(record.isQuickTurn).toBe(true);
-    record.timeTurn(undefined, 1_001);
-    expect(record.isQuickTurn).toBe(false);
-    record.timeTurn(undefined, 1_000);
-    expect(record.isQuickTurn).toBe(true);
-  });
-
-  test("as its result says, whatever the clock does; one whose result says nothing is slow", () => {
-    const record = openedRecord({ ...BY_NODE, opened: { timesTurns: true }, carried: { turn: 1 } });
-    record.timeTurn(1_001, 0);
-    expect(record.isQuickTurn).toBe(false);
-    record.timeTurn(1_000, 99_000);
-    expect(record.isQuickTurn).toBe(true);
-    record.timeTurn(undefined, 0);
-    expect(record.isQuickTurn).toBe(false);
-  });
-
-  test("not where a worker has left it to others, and not each 32nd time", () => {
-    expect(openedRecord({ ...BY_NODE, carried: { turn: 1, isLeft: true } }).isQuickTurn).toBe(false);
-    const quick = Array.from(
-      { length: 64 },
-      (_, index) => openedRecord({ ...BY_NODE, carried: { turn: index + 1 } }).isQuickTurn,
-    );
-    expect(quick.flatMap((isQuick, index) => (isQuick ? [] : [index + 1]))).toEqual([32, 64]);
-  });
-
-  test("by no clock of a run whose steps are turns", () => {
-    const record = openedRecord({});
-    record.timeTurn(5_000, 5_000);
-    expect(record.carried).not.toHaveProperty("isSlow");
-  });
-});
-
-describe("the boundary of a node is kept in the task at hand", () => {
-  const BY_NODE = { terms: { steps: "nodes" }, opened: { keepsQuickly: true } } as const;
-
-  test("while its turns are quick, in a run that a worker of this version has opened", () => {
-    expect(openedRecord(BY_NODE).isQuickBoundary).toBe(true);
-    expect(openedRecord({ terms: BY_NODE.terms }).isQuickBoundary).toBe(false);
-    expect(openedRecord({ ...BY_NODE, carried: { isSlow: true } }).isQuickBoundary).toBe(false);
-    expect(openedRecord({ ...BY_NODE, carried: { isLeft: true } }).isQuickBoundary).toBe(false);
-  });
-
-  test("not where entries of the document are to be moved", () => {
-    const record = openedRecord(BY_NODE);
-    const artifacts = Array.from({ length: 400 }, (_, index) => `artifacts/${index}-${"a".repeat(100)}`);
-    record.update({ frontmatter: { ...record.frontmatter, artifacts } });
-    expect(record.isQuickBoundary).toBe(false);
-  });
-
-  test.each([
-    ["its turns took half a second together", (load: TaskLoad) => load.noteTurns(500)],
-    ["it holds as much as one turn may say", (load: TaskLoad) => load.noteSaid(256 * 1_024)],
-    ["it has passed sixteen", (load: TaskLoad) => Array.from({ length: 16 }, () => load.noteBoundary())],
-  ])("until %s, and again in the next one", (_, burden) => {
-    const record = openedRecord(BY_NODE);
-    record.taskLoad.noteTurns(499);
-    record.taskLoad.noteSaid(1_000);
-    expect(record.isQuickBoundary).toBe(true);
-    burden(record.taskLoad);
-    expect(record.isQuickBoundary).toBe(false);
-    record.taskLoad.clear();
-    expect(record.isQuickBoundary).toBe(true);
-  });
-
-  test("and no turn is taken in a task that says a megabyte already: Temporal ends a run whose task says four", () => {
-    const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
-    const early = openedRecord({ terms: BY_NODE.terms, carried: { turn: 1 } });
-    for (const { taskLoad } of [record, early]) taskLoad.noteSaid(1_024 * 1_024 - 1);
-    expect(record.isQuickTurn).toBe(true);
-    for (const { taskLoad } of [record, early]) taskLoad.noteSaid(1);
-    expect(record.isQuickTurn).toBe(false);
-    expect(early.isQuickTurn).toBe(true); // an earlier version did not ask
-    record.taskLoad.endTask();
-    expect(record.isQuickTurn).toBe(true);
-  });
-
-  test("whose count goes on where a task has ended with its bars under way", () => {
-    const record = openedRecord(BY_NODE);
-    for (let count = 1; count < 16; count += 1) record.taskLoad.noteBoundary();
-    record.taskLoad.endTask();
-    expect(record.isQuickBoundary).toBe(true);
-    record.taskLoad.noteBoundary();
-    expect(record.isQuickBoundary).toBe(false);
-  });
 });
