@@ -1,6 +1,6 @@
 import type { OpenRunInput } from "../contract/activities.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
-import type { LoadedState, OpenedRun, ResumedRun } from "../core/run/opened-run.js";
+import type { LoadedState, OpenedRun, OpenerAbilities, ResumedRun } from "../core/run/opened-run.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import type { Budget } from "../core/run/budget.js";
 import type { TakenUpdate } from "../core/run/carried-run.js";
@@ -97,6 +97,14 @@ function requestOf(
 
 const ALL = Object.keys(SEARCH_ATTRIBUTES);
 
+const ABILITIES: Required<OpenerAbilities> = {
+  keepsMemo: true,
+  tellsSeldom: true,
+  timesTurns: true,
+  recordsReads: true,
+  keepsQuickly: true,
+};
+
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */
 async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
@@ -107,11 +115,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   const isSaid =
     deps.seals !== true && input.searchAttributes === true && (found ?? ALL).length === ALL.length;
   return {
-    keepsMemo: true as const,
-    tellsSeldom: true as const,
-    timesTurns: true as const,
-    recordsReads: true as const,
-    keepsQuickly: true as const,
+    ...ABILITIES,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(look === undefined || isSaid ? {} : { searchAttributes: found ?? [] }),

@@ -102,7 +102,7 @@ async function askModel(
             ...input,
             runs: { stateSha256: record.carried.stateSha256, now: new Date(beganAt).toISOString() },
             ahead: kind.userMayFinish ? 0 : turnsAhead(record, limits),
-            ...(keepsInTurn(record) ? { keeps: true as const } : {}),
+            ...(record.pace.keepsInTurn ? { keeps: true as const } : {}),
           },
         ]),
       )
@@ -120,11 +120,6 @@ async function askModel(
   if (quick === undefined) record.pace.taskLoad.endTask();
   record.pace.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
-}
-
-/** A quick turn that leads the run on keeps the boundary as well: of a run that carries no story, all of it is on disk then. */
-function keepsInTurn({ opened, carried }: RunRecord): boolean {
-  return opened.keepsQuickly === true && carried.story === undefined;
 }
 
 /** The worker that took the turn lacks something that another one may have. */

@@ -100,6 +100,11 @@ export class NodePace {
     this.workedMs += tookMs ?? 0;
   }
 
+  /** A quick turn that leads the run on keeps the boundary as well: of a run that carries no story, all of it is on disk then. */
+  get keepsInTurn(): boolean {
+    return this.run.open?.keepsQuickly === true && this.run.carried.story === undefined;
+  }
+
   /** Remembers lines of the live view that are carried no more. */
   pass(lines: readonly ProgressLine[]): void {
     if (this.run.stepsByNode) this.passedLines = passedLines([...this.passedLines, ...lines]);

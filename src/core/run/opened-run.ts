@@ -9,7 +9,21 @@ import type { RunModels } from "./run-model.js";
 import type { RunRef } from "./run-ref.js";
 import type { Usage } from "./usage.js";
 
-export interface OpenedRun {
+/** What the worker that opened a run knew to do. One of an earlier version said nothing of what it did not know: the run goes on as it did. */
+export interface OpenerAbilities {
+  /** The run keeps its memo. */
+  readonly keepsMemo?: true;
+  /** Where its steps are nodes, lists and searches are told only of nodes that it stays at. */
+  readonly tellsSeldom?: true;
+  /** Where its steps are nodes, what turns took decides, and no clock. */
+  readonly timesTurns?: true;
+  /** Where its steps are nodes, the history holds each reading of the document. */
+  readonly recordsReads?: true;
+  /** Where its steps are nodes, boundaries of quick ones are kept in the task at hand. */
+  readonly keepsQuickly?: true;
+}
+
+export interface OpenedRun extends OpenerAbilities {
   readonly run: RunRef;
   /** Of a bundle run: one node, its workflow. Of a run of a large graph: its part around where the run stands. */
   readonly graph: WorkflowGraph;
@@ -33,16 +47,6 @@ export interface OpenedRun {
   readonly searchAttributes?: readonly string[];
   /** What is said to Temporal is sealed: the worker alone says which search attributes are set. */
   readonly seals?: true;
-  /** The run keeps its memo. Absent where a worker of an earlier version has opened it. */
-  readonly keepsMemo?: true;
-  /** Where its steps are nodes, lists and searches are told only of nodes that it stays at. Absent where a worker of an earlier version has opened it. */
-  readonly tellsSeldom?: true;
-  /** Where its steps are nodes, what turns took decides, and no clock. Absent where a worker of an earlier version has opened it. */
-  readonly timesTurns?: true;
-  /** Where its steps are nodes, the history holds each reading of the document. Absent where a worker of an earlier version has opened it. */
-  readonly recordsReads?: true;
-  /** Where its steps are nodes, boundaries of quick ones are kept in the task at hand. Absent where a worker of an earlier version has opened it. */
-  readonly keepsQuickly?: true;
   /** Of a run whose steps are nodes, what it begins or goes on with. Absent where it is long, and where a worker of an earlier version has opened it. */
   readonly document?: LoadedState;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { RunRecord } from "../../../src/core/run/run-record.js";
 import type { TaskLoad } from "../../../src/core/run/task-load.js";
-import { OPENED, RUN_ID, openedRecord, standAt } from "./record-world.js";
+import { OPENED, RUN_ID, openedRecord, standAt, storyRecord } from "./record-world.js";
 
 test.each([
   ["by turns", {}, { recordsReads: true as const }, false],
@@ -121,6 +121,12 @@ describe("the boundary of a node is kept in the task at hand", () => {
     expect(openedRecord({ terms: BY_NODE.terms }).pace.isQuickBoundary).toBe(false);
     expect(openedRecord({ ...BY_NODE, carried: { isSlow: true } }).pace.isQuickBoundary).toBe(false);
     expect(openedRecord({ ...BY_NODE, carried: { isLeft: true } }).pace.isQuickBoundary).toBe(false);
+  });
+
+  test("by the turn that leads on, in a run that carries no story", () => {
+    expect(openedRecord(BY_NODE).pace.keepsInTurn).toBe(true);
+    expect(openedRecord({ terms: BY_NODE.terms }).pace.keepsInTurn).toBe(false);
+    expect(storyRecord(BY_NODE).pace.keepsInTurn).toBe(false);
   });
 
   test("not where entries of the document are to be moved", () => {
