@@ -1,21 +1,15 @@
 import { resolve } from "node:path";
-import type { StartRun } from "../client/client.js";
 import type { Config } from "../config.js";
-import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
-import { defined } from "../core/defined.js";
-import { shellWord } from "../core/text.js";
 import { type Store, readStoreName } from "../store/store.js";
-import { budgetOf } from "./budget-options.js";
 import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
-import { modelOf } from "./model-options.js";
 import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
-import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
+import { type PreparedRun, followAndReport, reportDetached, startRun } from "./start-run.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 
 /** Where a run is started, and how it is followed. */
@@ -109,48 +103,4 @@ async function runThere(
   const choice = { json, waitForAnswers: options.waitForAnswers, isShared: standing.polled };
   const reader = remoteReader(there, found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
-}
-
-/** A graph run in another store, whose workers check what is to be checked. */
-export function graphRunThere(
-  config: Config,
-  { store, project }: FoundProject,
-  packageId: string,
-  choice: Omit<RunChoice, "package">,
-): PreparedRun {
-  if (/[/\\]/.test(packageId)) {
-    throw new UsageError(
-      `The store ${store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install ${shellWord(packageId)}`,
-    );
-  }
-  const rehearsal =
-    choice.rehearse === true
-      ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
-      : undefined;
-  const request: StartRun = {
-    projectRoot: project.root,
-    packageId,
-    storeId: store.storeId,
-    ...defined({
-      workflowRef: choice.workflow,
-      activeAgentId: choice.agent,
-      input: choice.input,
-      autopilot: choice.autopilot,
-      evaluateConditions: choice.conditions,
-      wholeRunConversation: choice.wholeRunConversation,
-      steps: choice.steps,
-      storyId: choice.story,
-      rehearsal,
-      budget: budgetOf(choice),
-      model: rehearsal === undefined ? modelOf(config, choice) : undefined,
-    }),
-  };
-  return {
-    name: packageId,
-    workflow: GRAPH_RUN_WORKFLOW,
-    input: request,
-    start: (client) => client.start(request),
-    graph: undefined,
-    projectRoot: project.root,
-  };
 }

@@ -14,7 +14,7 @@ import { UsageError, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
 import type { PreparedRun } from "../start-run.js";
 import type { FoundProject } from "../find-project.js";
-import { requireModel } from "../start-run.js";
+import { requireModel } from "../graph-run.js";
 import { type ModelChoice, chosenModel, modelOf } from "../model-options.js";
 import type { StepChoice } from "../step-option.js";
 import { defined } from "../../core/defined.js";

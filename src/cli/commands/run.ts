@@ -3,19 +3,17 @@ import type { Config } from "../../config.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { type BundleChoice, bundleRunThere, existing, prepareBundleRun } from "./bundle-run.js";
+import { type RunChoice, graphRunThere, prepareRun, refuseNoPackage } from "../graph-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote, usable } from "../output.js";
 import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
-import { graphRunThere, isElsewhere, runElsewhere } from "../run-elsewhere.js";
+import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import {
   type PreparedRun,
-  type RunChoice,
   bringAnotherWorker,
   followAndReport,
-  prepareRun,
-  refuseNoPackage,
   reportDetached,
   startRun,
 } from "../start-run.js";

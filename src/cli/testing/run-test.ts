@@ -15,7 +15,7 @@ import { writeOwnStream } from "../../store/disk/own-file.js";
 import { type RunView, followRun } from "../follow.js";
 import { UsageError } from "../output.js";
 import { type RunOutcome, outcomeOf } from "../run-outcome.js";
-import { prepareRun } from "../start-run.js";
+import { prepareRun } from "../graph-run.js";
 import { type TestedRun, unmet } from "./expectations.js";
 import { type FoundTest, projectFolder } from "./read-tests.js";
 import { scriptedTools } from "./scripted-tools.js";
