@@ -34,6 +34,15 @@ export interface RunChoice extends BudgetChoice, ModelChoice, StepChoice {
   readonly forbiddenJump?: boolean;
 }
 
+/** Where a graph run is, and what of. */
+interface GraphRunPlace {
+  readonly store: { readonly storeId: string };
+  readonly projectRoot: string;
+  readonly packageId: string;
+  /** Undefined: the workers there take the package's first. */
+  readonly activeAgentId: string | undefined;
+}
+
 /** Installs the package if need be, checks project, workflow and agent, and registers the project. Throws `UsageError` with the remedy. */
 export async function prepareRun(config: Config, store: Store, choice: RunChoice): Promise<PreparedRun> {
   const project = usable(await resolveProject(resolve(choice.project)));
@@ -42,42 +51,16 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   const workflow = usable(selectWorkflow(loaded, choice.workflow ?? ""));
   const agent = usable(findAgent(loaded, choice.agent ?? loaded.agents[0]?.id ?? ""));
   usable(openingState(choice.story === undefined ? {} : { storyId: choice.story }));
-  const rehearsal =
-    choice.rehearse === true
-      ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
-      : undefined;
-  const budget = budgetOf(choice);
-  const model = rehearsal === undefined ? chosenModel(config, choice) : undefined;
-  const request: StartRun = {
-    projectRoot: project.root,
-    packageId,
-    activeAgentId: agent.id,
-    storeId: store.storeId,
-    ...defined({
-      workflowRef: choice.workflow,
-      input: choice.input,
-      autopilot: choice.autopilot,
-      evaluateConditions: choice.conditions,
-      wholeRunConversation: choice.wholeRunConversation,
-      steps: choice.steps,
-      storyId: choice.story,
-      rehearsal,
-      budget,
-      model,
-    }),
-  };
-  if (config.temporal === undefined && rehearsal === undefined) {
-    requireModel(config, agentsOf(workflow.graph, agent.id), model);
+  const request = graphRequest(
+    { store, projectRoot: project.root, packageId, activeAgentId: agent.id },
+    choice,
+    () => chosenModel(config, choice),
+  );
+  if (config.temporal === undefined && request.rehearsal === undefined) {
+    requireModel(config, agentsOf(workflow.graph, agent.id), request.model);
   }
   await registerRoot(store, project.root, "write");
-  return {
-    name: packageId,
-    workflow: GRAPH_RUN_WORKFLOW,
-    input: request,
-    start: (client) => client.start(request),
-    graph: workflow.graph,
-    projectRoot: project.root,
-  };
+  return graphPrepared(request, workflow.graph);
 }
 
 /** A graph run in another store, whose workers check what is to be checked. */
@@ -92,17 +75,26 @@ export function graphRunThere(
       `The store ${store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install ${shellWord(packageId)}`,
     );
   }
+  const place = { store, projectRoot: project.root, packageId, activeAgentId: choice.agent };
+  return graphPrepared(graphRequest(place, choice, () => modelOf(config, choice)));
+}
+
+/** What the run is started with, whichever store has it. `chosen` says its model; a rehearsal has none. Throws `UsageError`. */
+function graphRequest(
+  { store, activeAgentId, ...place }: GraphRunPlace,
+  choice: Omit<RunChoice, "package">,
+  chosen: () => WantedModel | undefined,
+): StartRun {
   const rehearsal =
     choice.rehearse === true
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
       : undefined;
-  const request: StartRun = {
-    projectRoot: project.root,
-    packageId,
+  return {
+    ...place,
     storeId: store.storeId,
     ...defined({
+      activeAgentId,
       workflowRef: choice.workflow,
-      activeAgentId: choice.agent,
       input: choice.input,
       autopilot: choice.autopilot,
       evaluateConditions: choice.conditions,
@@ -111,16 +103,19 @@ export function graphRunThere(
       storyId: choice.story,
       rehearsal,
       budget: budgetOf(choice),
-      model: rehearsal === undefined ? modelOf(config, choice) : undefined,
+      model: rehearsal === undefined ? chosen() : undefined,
     }),
   };
+}
+
+function graphPrepared(request: StartRun, graph?: WorkflowGraph): PreparedRun {
   return {
-    name: packageId,
+    name: request.packageId,
     workflow: GRAPH_RUN_WORKFLOW,
     input: request,
     start: (client) => client.start(request),
-    graph: undefined,
-    projectRoot: project.root,
+    graph,
+    projectRoot: request.projectRoot,
   };
 }
 

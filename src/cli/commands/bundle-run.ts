@@ -17,6 +17,7 @@ import type { FoundProject } from "../find-project.js";
 import { requireModel } from "../graph-run.js";
 import { type ModelChoice, chosenModel, modelOf } from "../model-options.js";
 import type { StepChoice } from "../step-option.js";
+import type { WantedModel } from "../../core/run/run-model.js";
 import { defined } from "../../core/defined.js";
 import { excerpt, shellWord } from "../../core/text.js";
 
@@ -57,27 +58,20 @@ export async function prepareBundleRun(
   if (agentFile !== undefined) usable(await loadAgent(agentFile));
   const outputRoot = choice.output === undefined ? undefined : resolve(choice.output);
   await refuseTakenSession(outputRoot ?? join(project.root, "artifacts"), choice.session);
-  const budget = budgetOf(choice);
-  const model = choice.rehearse === true ? undefined : chosenModel(config, choice);
-  const request: StartBundleRun = {
-    projectRoot: project.root,
-    storeId: store.storeId,
-    bundleRoot,
-    workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
-    ...(coreRoot === undefined ? {} : { coreRoot: await existing(coreRoot, "directory") }),
-    ...defined({
+  const request = bundleRequest(
+    {
+      store,
+      projectRoot: project.root,
+      bundleRoot,
+      workflowPath: inside.split(sep).join("/"),
+      coreRoot: coreRoot === undefined ? undefined : await existing(coreRoot, "directory"),
       agentFile,
-      input: choice.input,
-      yolo: choice.yolo,
       outputRoot,
-      sessionId: choice.session,
-      autopilot: choice.autopilot,
-      steps: choice.steps,
-    }),
-    ...(choice.rehearse === true ? { rehearsal: {} } : {}),
-    ...defined({ budget, model }),
-  };
-  if (config.temporal === undefined && choice.rehearse !== true) requireModel(config, [""], model);
+    },
+    choice,
+    () => chosenModel(config, choice),
+  );
+  if (config.temporal === undefined && choice.rehearse !== true) requireModel(config, [""], request.model);
   await registerRoots(store, request);
   return bundlePrepared(workflow, request);
 }
@@ -100,26 +94,50 @@ export function bundleRunThere(
     const sentence = `The store ${store.name} is on another machine: give absolute paths of that machine, and the bundle's root with --bundle.`;
     throw new UsageError(`${sentence} ${what} is "${excerpt(path)}".`);
   }
-  const request: StartBundleRun = {
-    projectRoot: project.root,
+  const workflowPath = posix.relative(bundle, workflow);
+  const place = { store, projectRoot: project.root, bundleRoot: bundle, workflowPath };
+  const request = bundleRequest({ ...place, coreRoot, agentFile, outputRoot }, choice, () =>
+    modelOf(config, choice),
+  );
+  return bundlePrepared(workflow, request);
+}
+
+/** Where a bundle run is, and what of. */
+interface BundleRunPlace {
+  readonly store: { readonly storeId: string };
+  readonly projectRoot: string;
+  readonly bundleRoot: string;
+  /** Inside the bundle. */
+  readonly workflowPath: string;
+  readonly coreRoot: string | undefined;
+  readonly agentFile: string | undefined;
+  readonly outputRoot: string | undefined;
+}
+
+/** What the run is started with, whichever store has it. `chosen` says its model; a rehearsal has none. Throws `UsageError`. */
+function bundleRequest(
+  { store, projectRoot, bundleRoot, workflowPath, ...paths }: BundleRunPlace,
+  choice: BundleChoice,
+  chosen: () => WantedModel | undefined,
+): StartBundleRun {
+  const rehearsal = choice.rehearse === true ? {} : undefined;
+  return {
+    projectRoot,
     storeId: store.storeId,
-    bundleRoot: bundle,
-    workflowPath: `{bundle-root}/${posix.relative(bundle, workflow)}`,
+    bundleRoot,
+    workflowPath: `{bundle-root}/${workflowPath}`,
     ...defined({
-      coreRoot,
-      agentFile,
-      outputRoot,
+      ...paths,
       input: choice.input,
       yolo: choice.yolo,
       sessionId: choice.session,
       autopilot: choice.autopilot,
       steps: choice.steps,
+      rehearsal,
       budget: budgetOf(choice),
-      model: choice.rehearse === true ? undefined : modelOf(config, choice),
+      model: rehearsal === undefined ? chosen() : undefined,
     }),
-    ...(choice.rehearse === true ? { rehearsal: {} } : {}),
   };
-  return bundlePrepared(workflow, request);
 }
 
 /** A bundle run begins with a `workflow.yaml`. */
