@@ -24,7 +24,7 @@ import { type TemporalSession, openTemporalSession } from "./temporal-session.js
 import { taskFailureWords } from "./waiting-words.js";
 import { webLinkOf } from "./web-link.js";
 
-/** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
+/** A worker that was killed elsewhere counts for a minute after its last poll. One that is alive answers sooner. */
 const QUERY_TIMEOUT_MS = 5_000;
 
 interface AskedReport {

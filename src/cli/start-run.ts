@@ -110,7 +110,7 @@ export function stoppedWatching(runId: string, embedded: boolean, isShared = fal
   ];
 }
 
-/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
+/** A worker of another machine counts for a minute after its end: that one polls says little where nobody takes what is due. */
 export async function nobodyWorks(session: TemporalSession): Promise<string> {
   const { client } = session;
   if (!(await session.hasWorker())) return noWorkerHint(session, client.taskQueue);

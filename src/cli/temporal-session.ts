@@ -33,7 +33,7 @@ export interface TemporalSession {
   note(line: string): void;
   /** From now on somebody follows a run. */
   followed(): void;
-  /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
+  /** Whether a worker polls the store's queue. One that was killed elsewhere may have done so a minute ago. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
   startWorker(
@@ -77,7 +77,7 @@ function calledOff(cause: unknown): CommandError {
 export function sessionAt(session: TemporalSession, taskQueue: string): TemporalSession {
   const client = session.client.onQueue(taskQueue);
   const isHere = session.isHere && taskQueue === session.client.taskQueue;
-  return { ...session, client, isHere, hasWorker: async () => (await client.workers()).some(mayLive) };
+  return { ...session, client, isHere, hasWorker: () => client.hasWorker(mayLive) };
 }
 
 async function open(
@@ -130,7 +130,7 @@ async function open(
     webUiLasts: async () => server === undefined || server.isShared(),
     note,
     followed: () => void (isFollowed = true),
-    hasWorker: async () => (await client.workers()).some(mayLive),
+    hasWorker: () => client.hasWorker(mayLive),
     async startWorker(runtime, { instruments = [], ...options } = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
       const { IN_PASSING, startOnlyWorker } = await import("./worker-runtime.js");

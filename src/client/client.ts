@@ -354,6 +354,11 @@ export class InterlockClient {
     return pollingOf(this.temporal, taskQueue, mayLive);
   }
 
+  /** Whether workers poll the client's own queue. `mayLive` is that of `polling`. */
+  async hasWorker(mayLive?: (identity: string) => boolean): Promise<boolean> {
+    return (await this.polling(this.taskQueue, mayLive)).polled;
+  }
+
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
   async missingSearchAttributes(): Promise<readonly string[]> {
     const registered = await this.registeredAttributes();
@@ -371,20 +376,6 @@ export class InterlockClient {
     const registered = registeredAttributes(response.customAttributes);
     this.hasAllAttributes = registered.length === ATTRIBUTES.length;
     return registered;
-  }
-
-  /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */
-  async hasWorker(): Promise<boolean> {
-    return (await this.workers()).length > 0;
-  }
-
-  /** The workers that poll the task queue or did within the last five minutes, each as `<process id>@<host>`. */
-  async workers(): Promise<readonly string[]> {
-    const response = await this.temporal.workflowService.describeTaskQueue({
-      namespace: this.namespace,
-      taskQueue: { name: this.taskQueue },
-    });
-    return (response.pollers ?? []).map(({ identity }) => identity ?? "");
   }
 }
 

@@ -17,9 +17,9 @@ import { isOverPhase } from "../../core/run/phase.js";
 
 export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): Promise<RouteAnswer<"run">> {
   const { client, handle, workflowId } = place;
-  const [{ run, executionRunId, pending, times, isOpen }, { polled }] = await Promise.all([
+  const [{ run, executionRunId, pending, times, isOpen }, polled] = await Promise.all([
     place.describer.describe(),
-    client.polling(client.taskQueue, mayLive),
+    client.hasWorker(mayLive),
   ]);
   const failure = isOpen ? undefined : await handle.closedBy();
   const namespace = encodeURIComponent(client.namespace);
