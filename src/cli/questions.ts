@@ -4,7 +4,7 @@ import { CommandError, notesAreRead, openTerminal, printNote } from "./output.js
 export type Ask = (question: string, otherwise: string) => Promise<string>;
 
 /** Questions to somebody at a terminal, one line each; undefined where nobody sits at one. */
-export function openQuestions(): { readonly ask: Ask; close(): void } | undefined {
+export function openPrompt(): { readonly ask: Ask; close(): void } | undefined {
   if (!process.stdin.isTTY || !notesAreRead()) return undefined;
   const terminal = openTerminal(true);
   const { reader } = terminal;

@@ -2,10 +2,11 @@ import { workflowOfKind } from "../contract/names.js";
 import type { StoreReader } from "../contract/reads.js";
 import { type Sign, startStatement } from "../contract/signed.js";
 import { workflowIdOf } from "../core/run/run-id.js";
+import { excerpt } from "../core/text.js";
 import { sealErrorIn } from "../seal/seal-error.js";
 import type { SealKeys } from "../seal/seal-keys.js";
 import { InterlockError } from "./interlock-error.js";
-import type { RunHandle } from "./run-handle.js";
+import type { RunHandle, RunReference } from "./run-handle.js";
 import type { RunRequest } from "./run-start.js";
 
 /*
@@ -78,4 +79,10 @@ async function isSigned(
   const workflow = workflowOfKind(kind);
   const { workflowId = workflowIdOf(input.runId) } = named;
   return (await sign(startStatement({ workflow, workflowId, input, executionId }), nonce)) === signature;
+}
+
+/** A run that cannot go on: under its workflow id another one was started since. */
+export function succeeded({ runId, workflowId }: Pick<RunReference, "runId" | "workflowId">): InterlockError {
+  const message = `Run ${runId} cannot go on: its workflow id "${excerpt(workflowId)}" is that of another run by now. Start it anew.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }

@@ -12,7 +12,7 @@ import type { SealKeys } from "../seal/seal-keys.js";
 import type { Waiting } from "./abortable.js";
 import { CHANGES, FORK_FIELDS, type ForkRun, type RetryChanges } from "./asked-changes.js";
 import { parseListing, requireLimit, requireRunName, requireText, requireTexts } from "./asked-for.js";
-import { begunWith, refuseInPlain } from "./begun-with.js";
+import { begunWith, refuseInPlain, succeeded } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError, fieldsIn, isNotFound, knownFieldsIn } from "./interlock-error.js";
@@ -31,11 +31,11 @@ import {
   type OpenQuestion,
   type QuestionEvent,
   type QuestionSource,
+  firstLines,
   openQuestions,
   questionEvents,
 } from "./questions.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
-import { excerpt } from "../core/text.js";
 import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
 
@@ -160,10 +160,18 @@ export class InterlockClient {
    * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids
    * and with its models, unless others are named. One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
    * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed, where what it was started with is to be
-   * signed and nobody who can sign has started it, and for who lacks the keys that it is sealed with. `source` is what it was begun
-   * with, where its store has said it.
+   * signed and nobody who can sign has started it, and for who lacks the keys that it is sealed with.
    */
-  async retry(run: string | RunHandle, changes: RetryChanges = {}, source?: RunRequest): Promise<RunHandle> {
+  async retry(run: string | RunHandle, changes: RetryChanges = {}): Promise<RunHandle> {
+    return this.retryFrom(undefined, run, changes);
+  }
+
+  /** As `retry`, of a run that was begun with `source` as its store says. @internal */
+  async retryFrom(
+    source: RunRequest | undefined,
+    run: string | RunHandle,
+    changes: RetryChanges,
+  ): Promise<RunHandle> {
     const { limits: newLimits = {}, model } = knownFieldsIn("what a retry changes", changes, CHANGES);
     fieldsIn("the limits of a retry", newLimits);
     const handle = run instanceof RunHandle ? run : this.handle(run);
@@ -221,11 +229,15 @@ export class InterlockClient {
   }
 
   /**
-   * Starts a new run that begins as another one stood at a node boundary. `source` is what that run was started with, for
-   * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run, and for who lacks the keys
-   * that it is sealed with.
+   * Starts a new run that begins as another one stood at a node boundary. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a
+   * bundle run, and for who lacks the keys that it is sealed with.
    */
-  async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
+  async fork(runId: string, options: ForkRun): Promise<RunHandle> {
+    return this.forkFrom(undefined, runId, options);
+  }
+
+  /** As `fork`, of a run that was begun with `source` as its store says: Temporal may no longer know it. @internal */
+  async forkFrom(source: RunRequest | undefined, runId: string, options: ForkRun): Promise<RunHandle> {
     const handle = this.handle(runId);
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     const { request } = await begunWith(handle, ofItsStore.sign, source);
@@ -301,7 +313,7 @@ export class InterlockClient {
   ): AsyncGenerator<OpenQuestion, void> {
     const { watch = false, signal } = knownFieldsIn("how questions are followed", following, FOLLOWING);
     if (!watch) {
-      yield* await this.openQuestions(filter, true);
+      yield* await this.openQuestions(filter);
       return;
     }
     for await (const { kind, question } of this.questionEvents(filter, signal)) {
@@ -309,9 +321,14 @@ export class InterlockClient {
     }
   }
 
-  /** What waits, the oldest first; without `isWhole` no run is asked, and each text is its first line. */
-  async openQuestions(filter: QuestionFilter, isWhole: boolean): Promise<readonly OpenQuestion[]> {
-    return openQuestions(this.questionSource(filter), isWhole);
+  /** What waits, the oldest first, each with its whole text where a worker says it. */
+  async openQuestions(filter: QuestionFilter = {}): Promise<readonly OpenQuestion[]> {
+    return openQuestions(this.questionSource(filter));
+  }
+
+  /** What waits, the oldest first, each with the first line of its text: no run is asked, so it needs no worker. */
+  async questionLines(filter: QuestionFilter = {}): Promise<readonly OpenQuestion[]> {
+    return firstLines(this.questionSource(filter));
   }
 
   /** As `questions` with `watch`, and what becomes of them. */
@@ -377,10 +394,4 @@ export class InterlockClient {
     this.hasAllAttributes = registered.length === ATTRIBUTES.length;
     return registered;
   }
-}
-
-/** A run that cannot go on: under its workflow id another one was started since. */
-function succeeded({ runId, workflowId }: Pick<RunReference, "runId" | "workflowId">): InterlockError {
-  const message = `Run ${runId} cannot go on: its workflow id "${excerpt(workflowId)}" is that of another run by now. Start it anew.`;
-  return new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }

@@ -51,13 +51,14 @@ export interface QuestionSource {
 const AT_A_TIME = 8;
 const PAUSE_MS = 2_000;
 
-/** What waits, the oldest first. With `isWhole` each run is asked for the whole text; else it is the first line. */
-export async function openQuestions(
-  source: QuestionSource,
-  isWhole: boolean,
-): Promise<readonly OpenQuestion[]> {
+/** What waits, the oldest first, each with the first line of its text. */
+export async function firstLines(source: QuestionSource): Promise<readonly OpenQuestion[]> {
+  return oldestFirst(await source.list()).map(firstLineOf);
+}
+
+/** The same, and each run is asked for the whole text. */
+export async function openQuestions(source: QuestionSource): Promise<readonly OpenQuestion[]> {
   const runs = oldestFirst(await source.list());
-  if (!isWhole) return runs.map(firstLineOf);
   const found: OpenQuestion[] = [];
   for await (const [, question] of wholeQuestions(source, runs))
     if (question !== undefined) found.push(question);

@@ -24,10 +24,10 @@ test("runs whose queue nobody polls are waited for by nobody: their first lines 
       return Promise.resolve(taskQueue === "queue-0");
     },
   };
-  await expect(openQuestions(source, true)).rejects.toThrow("asked");
+  await expect(openQuestions(source)).rejects.toThrow("asked");
   const left = { ...source, list: () => Promise.resolve(runs.filter((run) => run.taskQueue !== "queue-0")) };
   looked.length = 0;
-  const found = await openQuestions(left, true);
+  const found = await openQuestions(left);
   expect(found.map(({ text, isWhole }) => [text, isWhole])).toEqual(
     runs.filter((run) => run.taskQueue !== "queue-0").map(({ question }) => [question, false]),
   );

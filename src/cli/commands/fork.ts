@@ -50,7 +50,7 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
       ...defined({ model: modelOf(config, options) }),
     };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
-    const run = await session.client.fork(source, { visit, projectRoot, ...changes }, request);
+    const run = await session.client.forkFrom(request, source, { visit, projectRoot, ...changes });
     return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
   });
 }

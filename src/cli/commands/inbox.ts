@@ -70,7 +70,8 @@ async function withClient(
       options.store === undefined ? undefined : chooseStore(await knownStores(client, store), options.store);
     const filter = { ...wanted, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
     if (options.watch === true) await watch(client, filter, options, signal);
-    else show(await client.openQuestions(filter, options.json === true), options);
+    else if (options.json === true) show(await client.openQuestions(filter), options);
+    else show(await client.questionLines(filter), options);
     return EXIT.done;
   } finally {
     await session.close();

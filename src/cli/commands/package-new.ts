@@ -10,7 +10,7 @@ import {
 import type { Fault } from "../../core/errors.js";
 import { excerpt, shellWord } from "../../core/text.js";
 import { canBeWritten, writePackage } from "../../tools/import/write-package.js";
-import { type Ask, openQuestions } from "../questions.js";
+import { type Ask, openPrompt } from "../questions.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
 
@@ -54,7 +54,7 @@ function refused(dir: string, { message }: Fault): CommandError {
 /** What the options say; without any, what somebody at a terminal answers. */
 async function wantedFrom(name: string, options: NewOptions): Promise<WantedPackage> {
   const { json: _json, ...said } = options;
-  const questions = Object.keys(said).length > 0 || options.json === true ? undefined : openQuestions();
+  const questions = Object.keys(said).length > 0 || options.json === true ? undefined : openPrompt();
   if (questions === undefined) {
     const branch = options.branch === undefined ? [] : idsFrom(options.branch, "way");
     if (options.branch !== undefined && branch.length === 0)

@@ -33,7 +33,7 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       printNote(`Failed${where}: ${failed.code}: ${failed.message}`);
     }
     const source = await requestAtHand(reader, run.runId);
-    const retried = await session.client.retry(run, { limits, ...defined({ model }) }, source);
+    const retried = await session.client.retryFrom(source, run, { limits, ...defined({ model }) });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }

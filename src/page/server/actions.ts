@@ -24,7 +24,7 @@ export async function retryAction(
   { client, handle, reader, runId }: RunPlace,
   { model }: RouteRequest<"retry">,
 ): Promise<RouteAnswer<"retry">> {
-  await client.retry(handle, defined({ model }), await requestAtHand(reader, runId));
+  await client.retryFrom(await requestAtHand(reader, runId), handle, defined({ model }));
   return DONE;
 }
 
@@ -59,7 +59,7 @@ export async function forkAction(
       "The store does not know what the run was begun with.",
     );
   const options = { visit, runId: newRunId, ...defined({ set, model, allowMissing }) };
-  return startedOf(await client.fork(runId, options, source));
+  return startedOf(await client.forkFrom(source, runId, options));
 }
 
 export async function startAction(

@@ -42,7 +42,7 @@ export async function questionsAnswer(
   { client }: PageDeps,
   narrowing: RouteRequest<"questions">,
 ): Promise<RouteAnswer<"questions">> {
-  const open = await client.openQuestions(narrowing, false);
+  const open = await client.questionLines(narrowing);
   const questions = open.slice(0, MAX_QUESTIONS).map((question) => {
     const { runId, workflowId, nodeId, text, since, id, code, packageId, project } = question;
     return { runId, workflowId, nodeId, text, since, ...defined({ id, code, packageId, project }) };
