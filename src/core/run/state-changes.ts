@@ -18,8 +18,8 @@ export type StateChange =
   | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
 
 /**
- * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. `now` is
- * an ISO time.
+ * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. What its lists
+ * gain is `listsFault`'s: the two are the workflow's halves of `updateFault`. `now` is an ISO time.
  */
 export function changedDocument(record: RunRecord, change: StateChange, now: string): Result<JsonObject> {
   const { frontmatter, conditions, opened, carried } = record;

@@ -2,8 +2,7 @@ import { type Fault, fail } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { STALE_VERSION } from "../../core/state/stale-version.js";
-import { listedNamesFault } from "../../core/state/listed-names.js";
-import { validateWorkflowStateUpdate } from "../../core/state/transition-guard.js";
+import { updateFault } from "../../core/state/update-fault.js";
 import { updateFrontmatter } from "../../core/state/update-frontmatter.js";
 import type { ToolCall } from "../../core/tools/tool-specs.js";
 import { LockLost } from "../../store/disk/fenced-lock.js";
@@ -91,6 +90,7 @@ type Next = { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter } |
 /** Parse → guard → what the lists gain → size: the order of contracts §6. */
 function nextDocument(environment: StateEnvironment, document: StateDocument, call: StateCall): Next {
   const { graph } = environment.workflow;
+  const { conditions } = environment.knowledge;
   if (call.tool === "fs.write") {
     const bytes = Buffer.from(call.arguments.content, "utf8");
     if (bytes.length > environment.limits.maxWriteBytes) {
@@ -99,30 +99,16 @@ function nextDocument(environment: StateEnvironment, document: StateDocument, ca
     if (!call.arguments.content.isWellFormed()) return { refusal: NOT_UNICODE };
     const parsed = parseStateDocument(bytes, "E_WRITE_LIMIT");
     if (!parsed.ok) return { refusal: parsed.error };
-    const verdict = validateWorkflowStateUpdate(
-      document.frontmatter,
-      parsed.value.frontmatter,
-      graph,
-      environment.knowledge.conditions,
-    );
-    if (!verdict.ok) return { refusal: verdict.error };
-    const listed = listedNamesFault(document.frontmatter, parsed.value.frontmatter);
-    if (listed !== undefined) return { refusal: listed };
+    const refusal = updateFault(document.frontmatter, parsed.value.frontmatter, graph, conditions);
+    if (refusal !== undefined) return { refusal };
     // Aliases may say more than fits when it is written out, as every later update will.
     const rendered = withFrontmatter(parsed.value.parts, parsed.value.frontmatter);
     return rendered.ok ? { bytes } : { refusal: rendered.error };
   }
   const now = environment.knowledge.now ?? new Date().toISOString();
   const frontmatter: JsonObject = updateFrontmatter(document.frontmatter, call.arguments.patch.update, now);
-  const verdict = validateWorkflowStateUpdate(
-    document.frontmatter,
-    frontmatter,
-    graph,
-    environment.knowledge.conditions,
-  );
-  if (!verdict.ok) return { refusal: verdict.error };
-  const listed = listedNamesFault(document.frontmatter, frontmatter);
-  if (listed !== undefined) return { refusal: listed };
+  const refusal = updateFault(document.frontmatter, frontmatter, graph, conditions);
+  if (refusal !== undefined) return { refusal };
   const rendered = withFrontmatter(document.parts, frontmatter);
   if (!rendered.ok) return { refusal: rendered.error };
   return { bytes: rendered.value, frontmatter: frontmatter as Frontmatter }; // the guard has said so
