@@ -14,7 +14,7 @@ import { type Draft, answerTokens } from "./context-fit.js";
 /** An answer with more calls than this is no answer; up to it each call gets a result. */
 const MAX_RECORDED_CALLS = 128;
 /** Of names that a provider or a model gives. */
-const MAX_NAME_CHARS = 100;
+const MAX_RECORDED_NAME_CHARS = 100;
 
 /** What an answer is written down with. */
 interface Asked {
@@ -49,12 +49,12 @@ export async function toEntry(
     turn: input.turn,
     content: answer.content,
     calls: runsNone ? [] : await withUniqueIds(answer, input, said, { files, offer }),
-    finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
+    finishReason: cutText(answer.finishReason, MAX_RECORDED_NAME_CHARS),
     usage: { ...usage, cost: costOf(usage, price) },
     sentTokens: draft.sentTokens,
     ...leftOut(said, input),
     ...newlyOffered(said, offer),
-    model: cutText(answer.model, MAX_NAME_CHARS),
+    model: cutText(answer.model, MAX_RECORDED_NAME_CHARS),
     ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input), spent }),
   };
 }
@@ -128,7 +128,7 @@ async function withUniqueIds(
     while (taken.has(id)) id = `${id}_`;
     taken.add(id);
     const external = offer.offeredFor(call);
-    const name = cutText(call.name, MAX_NAME_CHARS);
+    const name = cutText(call.name, MAX_RECORDED_NAME_CHARS);
     return { id, name, argumentsJson: call.argumentsJson, ...defined({ external }) };
   });
 }

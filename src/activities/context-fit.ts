@@ -8,7 +8,7 @@ import {
   isCredible,
   learnedContext,
   roomForAnswer,
-  roomIn,
+  contextRoom,
 } from "../core/run/context-window.js";
 import { correctionOf, estimateTokens } from "../core/run/token-estimate.js";
 import type { ModelCall } from "../core/tools/model-call.js";
@@ -82,7 +82,7 @@ export class ContextFit {
   foldBefore(draft: Draft, entries: readonly ConversationEntry[]): FoldEntry | undefined {
     const limit = this.limitOf(entries);
     if (limit === undefined) return undefined;
-    const room = roomIn({ ...limit, maxTokens: this.settings.maxTokens });
+    const room = contextRoom({ ...limit, maxTokens: this.settings.maxTokens });
     if (draft.tokens <= Math.min(room.wanted, room.most)) return undefined;
     const folding = foldToFit(draft.tokens, room, draft.foldable());
     if (folding.size > room.most) throw this.doesNotFit(folding.size, limit.contextTokens);
@@ -96,7 +96,7 @@ export class ContextFit {
     const { contextTokens: named } = refusal;
     this.learned.learn(this.settings, isCredible(named) ? named : contextTokens);
     const limit = { contextTokens, by: "provider" } as const;
-    const { wanted, most } = roomIn({ contextTokens, maxTokens });
+    const { wanted, most } = contextRoom({ contextTokens, maxTokens });
     const refused = draft.tokens - 1;
     const room = { wanted: Math.min(wanted, refused), most: Math.min(most, refused) };
     const folding = foldToFit(draft.tokens, room, draft.foldable());

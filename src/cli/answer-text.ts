@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import type { Readable } from "node:stream";
-import { MAX_NAME_CHARS, MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
+import { MAX_PERSON_CHARS, MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { isPrintable, printable } from "../core/printable.js";
 import { cutText } from "../core/text.js";
 import { writtenText } from "../core/written-text.js";
@@ -68,10 +68,10 @@ export function tooLong(what: string): UsageError {
 
 /** Who answers: as it was said with `--as`, else user and host of this process. Throws `UsageError` for what is no name. */
 export function answeredBy(as: string | undefined): string {
-  if (as === undefined) return cutText(printable(`${userName()}@${hostname()}`).trim(), MAX_NAME_CHARS);
+  if (as === undefined) return cutText(printable(`${userName()}@${hostname()}`).trim(), MAX_PERSON_CHARS);
   const name = as.trim();
-  if (name === "" || name.length > MAX_NAME_CHARS || !isPrintable(name)) {
-    throw new UsageError(`--as is a name of at most ${MAX_NAME_CHARS} printable characters on one line.`);
+  if (name === "" || name.length > MAX_PERSON_CHARS || !isPrintable(name)) {
+    throw new UsageError(`--as is a name of at most ${MAX_PERSON_CHARS} printable characters on one line.`);
   }
   return name;
 }

@@ -9,7 +9,7 @@ import { shellName } from "../core/text.js";
 import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
-import type { LastAnswer, ModelState, RunBelowState, RunState } from "../core/run/run-state.js";
+import type { LastUserAnswer, ModelState, RunBelowState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
@@ -43,7 +43,7 @@ export interface RunReport {
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
   /** What was answered last, and by whom. */
-  readonly lastAnswer?: LastAnswer;
+  readonly lastAnswer?: LastUserAnswer;
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
   /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
@@ -164,7 +164,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     ...standing,
     ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
-    ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
+    ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastUserAnswer }), // written from one
     paused: status?.paused === true && !isOver,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: (isOver ? undefined : usage) ?? status?.usage ?? NO_USAGE, // what it ended with is its own word
@@ -253,7 +253,7 @@ function printAskedBelow(asks: AskedBelow): void {
   print(`  ${wayOn(asks.runId, asks)}`);
 }
 
-function answeredWords({ nodeId, by, begins = "" }: LastAnswer): string {
+function answeredWords({ nodeId, by, begins = "" }: LastUserAnswer): string {
   const who = by === undefined ? "" : ` by ${by}`;
   return `at ${nodeId}${who}${begins === "" ? "" : `: ${firstLine(begins)}`}`;
 }

@@ -20,7 +20,7 @@ import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";
 import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
-import type { LastAnswer } from "../core/run/run-state.js";
+import type { LastUserAnswer } from "../core/run/run-state.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
@@ -289,7 +289,7 @@ export interface PhaseInput extends OfRun {
   readonly asked?: string;
   /** A pause, its end or a larger budget is recorded; the phase is what it was. */
   readonly again?: true;
-  readonly lastAnswer?: LastAnswer;
+  readonly lastAnswer?: LastUserAnswer;
   readonly usage: Usage;
   /** Which model has answered last. */
   readonly answeredBy?: AnsweredBy;

@@ -23,7 +23,7 @@ import type { BundleRunInput, GraphRunInput } from "./run.js";
  */
 
 const MAX_PATH_CHARS = 4_096;
-const MAX_NAME_CHARS = 300;
+const MAX_INPUT_NAME_CHARS = 300;
 const MAX_LIMIT = 1_000_000;
 
 /** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
@@ -36,7 +36,7 @@ const path = z
   .string()
   .max(MAX_PATH_CHARS)
   .regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)[^\0]*$/, "must be an absolute path on the worker's machine");
-const name = z.string().min(1).max(MAX_NAME_CHARS);
+const name = z.string().min(1).max(MAX_INPUT_NAME_CHARS);
 const runId = z.string().refine(isRunId, "must be a UUID in lower case, or be left out");
 const limit = z.int().min(1).max(MAX_LIMIT);
 const amounts = z.strictObject({
@@ -93,21 +93,21 @@ const runFields = {
   signature: signatureSchema.exactOptional(),
 };
 
-const variables = z.record(z.string().max(MAX_NAME_CHARS), z.json());
+const variables = z.record(z.string().max(MAX_INPUT_NAME_CHARS), z.json());
 
 const graphFields = {
   ...runFields,
   packageId: name,
-  workflowRef: z.string().max(MAX_NAME_CHARS).exactOptional(),
+  workflowRef: z.string().max(MAX_INPUT_NAME_CHARS).exactOptional(),
   activeAgentId: name.exactOptional(),
   wholeRunConversation: z.boolean().exactOptional(),
   evaluateConditions: z.boolean().exactOptional(),
-  storyId: z.string().max(MAX_NAME_CHARS).exactOptional(),
-  epicPrefix: z.string().max(MAX_NAME_CHARS).exactOptional(),
+  storyId: z.string().max(MAX_INPUT_NAME_CHARS).exactOptional(),
+  epicPrefix: z.string().max(MAX_INPUT_NAME_CHARS).exactOptional(),
   fork: z
     .strictObject({
       runId,
-      fromNode: z.string().max(MAX_NAME_CHARS).exactOptional(),
+      fromNode: z.string().max(MAX_INPUT_NAME_CHARS).exactOptional(),
       visit: z.int().min(0).exactOptional(),
       set: variables.exactOptional(),
       allowMissing: z.boolean().exactOptional(),
@@ -119,7 +119,7 @@ const graphFields = {
       depth: z.int().min(1).max(MAX_SUBWORKFLOW_DEPTH),
       variables: variables.exactOptional(),
       graphState: StateSnapshotStateSchema.exactOptional(),
-      returns: z.array(z.string().max(MAX_NAME_CHARS)).exactOptional(),
+      returns: z.array(z.string().max(MAX_INPUT_NAME_CHARS)).exactOptional(),
     })
     .exactOptional(),
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_AMOUNT, isAmount } from "../core/run/budget.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
-import { MAX_NAME_CHARS } from "../core/run/limits.js";
+import { MAX_PERSON_CHARS } from "../core/run/limits.js";
 import { isPrintable } from "../core/printable.js";
 import { schemaErrors } from "../core/schema-errors.js";
 import { signatureSchema } from "./signed.js";
@@ -24,7 +24,7 @@ export const answerSchema = z.strictObject({
   by: z
     .string()
     .min(1)
-    .max(MAX_NAME_CHARS)
+    .max(MAX_PERSON_CHARS)
     .refine(isName, "must be a name on one line, without what is not printable")
     .exactOptional(),
   signature,

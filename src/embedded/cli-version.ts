@@ -1,5 +1,5 @@
 import { NO_DIRECTORY, temporalEnvironment } from "./helper-environment.js";
-import { reasonOf, runCommand } from "./run-command.js";
+import { innerReason, runCommand } from "./run-command.js";
 
 /** The oldest Temporal CLI whose server has what Interlock uses. */
 export const MINIMUM_CLI_VERSION = "1.9";
@@ -22,7 +22,7 @@ export async function checkCli(path: string, signal?: AbortSignal): Promise<CliC
     });
   } catch (error) {
     signal?.throwIfAborted();
-    return { usable: false, reason: `\`${path} --version\` failed: ${reasonOf(error)}` };
+    return { usable: false, reason: `\`${path} --version\` failed: ${innerReason(error)}` };
   }
   const version = /^temporal version v?(\d+\.\d+\.\d+\S*)/m.exec(output)?.[1];
   if (version === undefined) {

@@ -6,7 +6,7 @@ import { type CliCheck, checkCli } from "./cli-version.js";
 import type { FetchJob, FetchWay } from "./fetch-way.js";
 import { lockExclusively } from "./server-lock.js";
 import { type Environment, fetchEnvironment } from "./helper-environment.js";
-import { reasonOf } from "./run-command.js";
+import { innerReason } from "./run-command.js";
 
 const ATTEMPT_PREFIX = "fetch-";
 const STILL_WORKING_MS = 10_000;
@@ -71,7 +71,7 @@ export async function fetchTemporalCli(request: FetchRequest): Promise<FetchOutc
     }
   } catch (error) {
     signal?.throwIfAborted();
-    return { kind: "failed", ways: [{ way: `cache directory ${directory}`, reason: reasonOf(error) }] };
+    return { kind: "failed", ways: [{ way: `cache directory ${directory}`, reason: innerReason(error) }] };
   }
 }
 
@@ -90,7 +90,7 @@ async function tryWays(directory: string, request: FetchRequest): Promise<FetchO
       return { kind: "fetched", path: cachedCliPath(cacheDir), version };
     } catch (error) {
       signal?.throwIfAborted();
-      failed.push({ way: way.name, reason: reasonOf(error) });
+      failed.push({ way: way.name, reason: innerReason(error) });
     } finally {
       await rm(attempt, { recursive: true, force: true });
     }

@@ -61,7 +61,7 @@ function commandFailure(error: ExecFileException, stderr: string): string {
 }
 
 /** One line that says why, with the cause that `fetch` hides. */
-export function reasonOf(error: unknown): string {
+export function innerReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

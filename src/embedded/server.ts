@@ -6,7 +6,7 @@ import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST } from "./ports.js";
 import { sharesNetwork } from "./process-identity.js";
-import { reasonOf } from "./run-command.js";
+import { innerReason } from "./run-command.js";
 import {
   findLivingServer,
   launchServer,
@@ -115,7 +115,7 @@ async function makeStoreDirectory(storeDir: string): Promise<string> {
     return await realpath(storeDir);
   } catch (error) {
     throw new EmbeddedServerError(
-      `The store directory ${storeDir} cannot be used: ${reasonOf(error)}. Make it writable or choose another.`,
+      `The store directory ${storeDir} cannot be used: ${innerReason(error)}. Make it writable or choose another.`,
     );
   }
 }
@@ -262,7 +262,7 @@ async function settle(
     options.signal?.throwIfAborted();
     throw new EmbeddedServerError(
       `The namespace ${NAMESPACE} of the Temporal server at ${record.address} could not be set up: ` +
-        `${reasonOf(error)}. The server's log is ${files.log}.`,
+        `${innerReason(error)}. The server's log is ${files.log}.`,
     );
   }
 }
@@ -284,7 +284,7 @@ async function guard(
     return await ensureGate(files, record);
   } catch (error) {
     throw new EmbeddedServerError(
-      `The Temporal server of ${files.storeDir} runs, but ${reasonOf(error)}. Try again.`,
+      `The Temporal server of ${files.storeDir} runs, but ${innerReason(error)}. Try again.`,
     );
   }
 }

@@ -40,12 +40,12 @@ export class AnswerProgress {
     this.calls.set(call, known);
     const body = fieldsOf(fieldsOf(piece)?.["function"]);
     known.bytes += utf8Length(textOf(body?.["arguments"]));
-    const name = textOf(fieldsOf(call["function"])?.["name"]).slice(0, MAX_NAME_CHARS);
+    const name = textOf(fieldsOf(call["function"])?.["name"]).slice(0, MAX_CALLED_NAME_CHARS);
     this.tell({ type: "call", index: known.index, name: redactKey(name, this.apiKey), bytes: known.bytes });
   }
 }
 
-const MAX_NAME_CHARS = 100;
+const MAX_CALLED_NAME_CHARS = 100;
 
 /** Where thoughts stand; what is told in one place is told in others again. */
 const THOUGHTS = ["reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks"];

@@ -286,8 +286,8 @@ function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer 
   return {
     ...answer,
     content: clean(answer.content),
-    model: clean(answer.model.slice(0, MAX_NAME_CHARS)),
-    finishReason: clean(answer.finishReason.slice(0, MAX_NAME_CHARS)),
+    model: clean(answer.model.slice(0, MAX_PROVIDER_NAME_CHARS)),
+    finishReason: clean(answer.finishReason.slice(0, MAX_PROVIDER_NAME_CHARS)),
     toolCalls: answer.toolCalls.map((call) => ({
       id: clean(call.id),
       name: clean(call.name),
@@ -301,7 +301,7 @@ function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer 
 }
 
 /** Of names that a provider gives. */
-const MAX_NAME_CHARS = 1_000;
+const MAX_PROVIDER_NAME_CHARS = 1_000;
 
 /** As of the answer; where a provider's own fields are long, the key as it is and as JSON has it is all that is taken out of them. */
 function providerWithoutKey(provider: ProviderPart, apiKey: string): ProviderPart {

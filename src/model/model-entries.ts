@@ -45,13 +45,13 @@ export type ModelEntry = z.infer<typeof modelEntrySchema>;
 export const modelOverrideSchema = z.strictObject({ model: z.string().min(1).optional(), ...fields });
 export type ModelOverride = z.infer<typeof modelOverrideSchema>;
 
-const MAX_NAME_CHARS = 100;
+const MAX_ENTRY_NAME_CHARS = 100;
 
 /** The entries by their names, which people type and see. */
 export const modelEntriesSchema = z.record(
   z
     .string()
-    .max(MAX_NAME_CHARS)
+    .max(MAX_ENTRY_NAME_CHARS)
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/,
       "must be a name: letters, digits, and . _ : / - after the first",

@@ -128,7 +128,7 @@ export function classifyModelError(error: unknown, apiKey?: string): unknown {
   if (/HEADERS?_OVERFLOW$/.test(codeOfCause(error))) return badResponse("its headers are too long");
   if (isBrokenConnection(error)) {
     const code = codeOfCause(error);
-    const reason = code === "EUNKNOWN" ? redact(reasonOf(error), apiKey) : code;
+    const reason = code === "EUNKNOWN" ? redact(causeWords(error), apiKey) : code;
     const message = `The model endpoint ${wordsOfConnection(code)} (${reason}).`;
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
   }
@@ -153,7 +153,7 @@ export function codeOfCause(error: unknown): string {
 }
 
 /** As fetch says of ports that it does not connect to. */
-function reasonOf(error: unknown): string {
+function causeWords(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error ? cause.message : "no reason given";
 }

@@ -64,7 +64,7 @@ export interface Notifier {
 
 /** The deliveries of a notice have to begin within this, together: the activity that they are begun in has six seconds in all. */
 const START_MS = 3_000;
-const MAX_NAME_CHARS = 200;
+const MAX_TOLD_NAME_CHARS = 200;
 
 /** What tells others of runs: the worker has one where its settings name webhooks. */
 export function openNotifier(deps: NotifierDeps): Notifier {
@@ -132,11 +132,11 @@ async function describe({ store, namespace, webUi }: NotifierDeps, told: Told): 
     workflowId,
     change,
     phase: told.phase,
-    package: excerpt(run.packageId, MAX_NAME_CHARS),
-    workflow: excerpt(run.workflowRef, MAX_NAME_CHARS),
+    package: excerpt(run.packageId, MAX_TOLD_NAME_CHARS),
+    workflow: excerpt(run.workflowRef, MAX_TOLD_NAME_CHARS),
     projectId: run.projectId,
-    project: root.ok ? excerpt(basename(root.value), MAX_NAME_CHARS) : "",
-    node: excerpt(nodeId, MAX_NAME_CHARS),
+    project: root.ok ? excerpt(basename(root.value), MAX_TOLD_NAME_CHARS) : "",
+    node: excerpt(nodeId, MAX_TOLD_NAME_CHARS),
     ...defined({ question }),
     ...(fault === undefined ? {} : { failure: { code: fault.code, message: noticeLine(fault.message) } }),
     ...(run.rehearsal === undefined ? {} : { rehearsal: true }),

@@ -52,7 +52,7 @@ export async function sendMessage(
   } catch (error) {
     const found = signal.aborted
       ? `no answer within ${limitMs / 1_000} s`
-      : `not reached: ${reasonOf(error)}`;
+      : `not reached: ${whyNotReached(error)}`;
     return { ok: false, retryable: true, found };
   }
   if (response.ok) {
@@ -88,7 +88,7 @@ function pathOf(url: string): string {
 const SHORTEST_SECRET = 12;
 
 /** By the system's code: a message may repeat the address. */
-function reasonOf(error: unknown): string {
+function whyNotReached(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
   return "the request failed";

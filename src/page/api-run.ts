@@ -9,7 +9,7 @@ import type { Finding } from "../core/package/findings.js";
 import type { NodeType } from "../core/package/schemas.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import type { LastAnswer, ModelState, RunBelowState } from "../core/run/run-state.js";
+import type { LastUserAnswer, ModelState, RunBelowState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 
 /* What the API says of runs and packages. */
@@ -79,7 +79,7 @@ export interface RunStanding {
   readonly artifacts: readonly string[];
   /** Whole. `id` is what `answer` takes; one with the code `BUDGET_EXCEEDED` takes `raise`. */
   readonly question?: StandingQuestion;
-  readonly lastAnswer?: LastAnswer;
+  readonly lastAnswer?: LastUserAnswer;
   readonly failure?: Fault;
   readonly budget: Budget;
   readonly usage: Usage;

@@ -19,10 +19,10 @@ export const RESTORING_FOLDER = ".restoring";
 export const CLEARING =
   "make it writable (its packages are read-only: chmod -R u+w), remove what lies in it, names with a dot as well,";
 
-const MAX_NAME_CHARS = 60;
+const MAX_STORE_NAME_CHARS = 60;
 const nameSchema = z
   .string()
-  .max(MAX_NAME_CHARS)
+  .max(MAX_STORE_NAME_CHARS)
   .regex(/^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u);
 
 /** Loose: what a later version has written beside stays when the store is renamed. */
@@ -111,7 +111,7 @@ export async function readStoreName(dir: string): Promise<string> {
  */
 export async function renameStore(dir: string, name: string): Promise<Result<string>> {
   if (!nameSchema.safeParse(name).success || z.uuid().safeParse(name).success) {
-    const rule = `A store's name has letters, digits, spaces, "-", "_" and ".", ${MAX_NAME_CHARS} characters at most, and is no id.`;
+    const rule = `A store's name has letters, digits, spaces, "-", "_" and ".", ${MAX_STORE_NAME_CHARS} characters at most, and is no id.`;
     return fail("E_SCHEMA_VALIDATION", rule);
   }
   const path = join(dir, "store.json");

@@ -43,7 +43,7 @@ export const payloadConverter: PayloadConverter = {
     if (payload.metadata?.[SEALING_METADATA] !== undefined) isSealing = true;
     // Without a key's id somebody else has encrypted it: no worker of the store will read it.
     if (textOf(payload, "encoding") === SEALED_ENCODING && textOf(payload, SEAL_KEY_METADATA) !== "") {
-      const unopened = new Unreadable(reasonOf(payload), true);
+      const unopened = new Unreadable(whyUnopened(payload), true);
       if (context?.type === "activity") requireOpened(unopened); // what activities have found is needed
       return unopened as never; // refused by whoever parses it
     }
@@ -86,7 +86,7 @@ function unreadable({ metadata }: Payload, error: unknown): Unreadable {
 }
 
 /** Why it is still sealed, as this worker's codec has said. */
-function reasonOf(payload: Payload): string {
+function whyUnopened(payload: Payload): string {
   const reason = textOf(payload, UNOPENED_METADATA, 500);
   const key = textOf(payload, SEAL_KEY_METADATA);
   return reason || `It is sealed with the key "${key}", and this worker has none.`;

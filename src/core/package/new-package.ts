@@ -23,7 +23,7 @@ const END = "done";
 /** What all ways of a branch write. */
 const RESULT = "result";
 
-const MAX_NAME_CHARS = 80;
+const MAX_PACKAGE_NAME_CHARS = 80;
 const MAX_ID_CHARS = 60;
 const MAX_IDS = 50;
 /** Names that stand for devices on Windows, whatever follows them. */
@@ -45,7 +45,7 @@ export function wantedProblem(wanted: WantedPackage): string | undefined {
 /** Why a package cannot be called so. */
 export function nameProblem(name: string): string | undefined {
   if (isName(name)) return undefined;
-  const rule = `letters a to z, digits and - _ . after a letter or digit, at most ${MAX_NAME_CHARS}`;
+  const rule = `letters a to z, digits and - _ . after a letter or digit, at most ${MAX_PACKAGE_NAME_CHARS}`;
   return `--name: "${excerpt(name)}" is no name for a package. Give one of ${rule}, such as --name ${nameLike(name)}.`;
 }
 
@@ -55,7 +55,7 @@ export function nameLike(name: string): string {
 }
 
 function isName(name: string): boolean {
-  return /^[A-Za-z0-9][\w.-]*$/.test(name) && name.length <= MAX_NAME_CHARS;
+  return /^[A-Za-z0-9][\w.-]*$/.test(name) && name.length <= MAX_PACKAGE_NAME_CHARS;
 }
 
 /** What an option names: `gather, draft`, or with one number alone as many ids of the kind, `step-1`, `step-2`. */

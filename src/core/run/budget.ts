@@ -77,7 +77,7 @@ export function raiseBudget<B extends Budget>(budget: B, scope: BudgetScope, add
 }
 
 /** What is left of limits, each of them above 0: one that is reached has room for as little as there is. */
-export function roomIn(limits: BudgetLimits, used: Spending): BudgetLimits {
+export function budgetLeft(limits: BudgetLimits, used: Spending): BudgetLimits {
   const left = UNITS.flatMap((unit) => {
     const limit = limits[unit];
     return limit === undefined ? [] : [[unit, Math.max(limit - inUnit(used, unit), LEAST[unit])] as const];

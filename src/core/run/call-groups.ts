@@ -20,7 +20,7 @@ interface Call {
   readonly fault?: Fault;
 }
 
-interface CallOutcome {
+interface NotedOutcome {
   readonly ok: boolean;
   readonly code?: string;
   readonly message?: string;
@@ -70,7 +70,7 @@ export function noteRefusal(record: RunRecord, nodeId: string, { code, message }
 export function takeOutcome(
   record: RunRecord,
   nodeId: string,
-  { call, outcome, now }: { readonly call: Call; readonly outcome: CallOutcome; readonly now: string },
+  { call, outcome, now }: { readonly call: Call; readonly outcome: NotedOutcome; readonly now: string },
 ): LoopVerdict | undefined {
   record.use({ toolCalls: 1 });
   record.noteAudit(outcome.audit);

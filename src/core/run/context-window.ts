@@ -63,7 +63,7 @@ export interface Room {
   readonly most: number;
 }
 
-export function roomIn(limits: ContextLimits): Room {
+export function contextRoom(limits: ContextLimits): Room {
   return { wanted: roomForRequest(limits), most: mostForRequest(limits) };
 }
 

@@ -35,7 +35,7 @@ export const MAX_USER_INPUT_BYTES = 64 * 1024;
 export const ANSWER_PREVIEW_CHARS = 200;
 
 /** Characters of the name of whoever answers. */
-export const MAX_NAME_CHARS = 200;
+export const MAX_PERSON_CHARS = 200;
 
 /** Bytes of state updates that one answer may carry through the history (contracts §14). */
 export const MAX_UPDATE_BYTES_PER_ANSWER = 144 * 1024;

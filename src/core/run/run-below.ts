@@ -1,6 +1,6 @@
 import type { ErrorCode, Fault } from "../errors.js";
 import { ended } from "../text.js";
-import { type Budget, roomIn } from "./budget.js";
+import { type Budget, budgetLeft } from "./budget.js";
 import type { HandsUp } from "./closing.js";
 import { tellGraphState } from "./run-graph-state.js";
 import { tellArtifact } from "./state-changes.js";
@@ -15,7 +15,7 @@ export function budgetBelow({ carried }: RunRecord): Budget | undefined {
   const { run, node } = budget;
   if (run === undefined && node === undefined) return undefined;
   return {
-    ...(run === undefined ? {} : { run: roomIn(run, usage) }),
+    ...(run === undefined ? {} : { run: budgetLeft(run, usage) }),
     ...(node === undefined ? {} : { node }),
   };
 }

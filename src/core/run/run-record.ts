@@ -17,7 +17,7 @@ import { NodePace } from "./node-pace.js";
 import type { OpenedRun } from "./opened-run.js";
 import { type RunPhase, isOverPhase } from "./phase.js";
 import type { Question } from "./question.js";
-import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
+import type { LastUserAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
 import { carriedLines } from "./progress-lines.js";
 import type { RunRef } from "./run-ref.js";
@@ -286,7 +286,7 @@ export class RunRecord {
   }
 
   /** The newest answer that was taken; nobody asks for one in the first words. */
-  get lastAnswer(): LastAnswer | undefined {
+  get lastAnswer(): LastUserAnswer | undefined {
     const taken = this.carried.taken?.findLast(
       ({ answer, id }) => answer !== undefined && id !== FIRST_WORDS_ID,
     );

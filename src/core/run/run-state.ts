@@ -39,7 +39,7 @@ export interface RunState {
   readonly visit: number;
   readonly turn: number;
   /** The newest answer that was taken. */
-  readonly lastAnswer?: LastAnswer;
+  readonly lastAnswer?: LastUserAnswer;
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
 }
@@ -51,7 +51,7 @@ export interface RunBelowState {
 }
 
 /** What was answered last, and by whom. */
-export interface LastAnswer {
+export interface LastUserAnswer {
   readonly nodeId: string;
   /** The start of its text. */
   readonly begins?: string;

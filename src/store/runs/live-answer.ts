@@ -181,7 +181,7 @@ export class LiveWriter {
     if (piece.type === "text") this.text += piece.text;
     else if (piece.type === "thinking") this.thinking += piece.characters;
     else if (piece.type === "call") {
-      this.calls.set(piece.index, { name: piece.name.slice(0, MAX_NAME_CHARS), bytes: piece.bytes });
+      this.calls.set(piece.index, { name: piece.name.slice(0, MAX_SHOWN_NAME_CHARS), bytes: piece.bytes });
     } else {
       this.text = "";
       this.restarts = true;
@@ -228,7 +228,7 @@ export class LiveWriter {
     this.writeLine({
       ...header,
       endpoint: endpoint.slice(0, MAX_ENDPOINT_CHARS),
-      model: model.slice(0, MAX_NAME_CHARS),
+      model: model.slice(0, MAX_SHOWN_NAME_CHARS),
     });
   }
 
@@ -281,7 +281,7 @@ export class LiveWriter {
 /** A line of these, escaped, is shorter than what is read at once. */
 const MAX_TEXT_CHARS = 4_000;
 const MAX_CALLS = 16;
-const MAX_NAME_CHARS = 100;
+const MAX_SHOWN_NAME_CHARS = 100;
 const MAX_ENDPOINT_CHARS = 300;
 
 /** Removes what the calls up to this one have left. */

@@ -35,7 +35,7 @@ export interface ResumePoint extends Pick<AuditTotals, "turn" | "turnsBelow" | "
 export type SaidByUser = Extract<ConversationEntry, { readonly type: "user" }>;
 
 /** The model's last answer, and whose it was. */
-export interface LastAnswer {
+export interface LastModelAnswer {
   readonly entry: AssistantEntry;
   readonly nodeId: string;
   readonly agentId: string;
@@ -73,7 +73,7 @@ export async function findLastAnswer(
   files: RunFiles,
   graph: WorkflowGraph,
   activeAgentId: string,
-): Promise<LastAnswer | undefined> {
+): Promise<LastModelAnswer | undefined> {
   const visit = await files.newestVisit();
   const entries = await files.conversation(conversationOf(visit)).entries();
   const answer = entries.findLast((entry) => entry.type === "assistant");

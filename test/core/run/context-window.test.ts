@@ -5,7 +5,7 @@ import {
   isCredible,
   learnedContext,
   roomForAnswer,
-  roomIn,
+  contextRoom,
 } from "../../../src/core/run/context-window.js";
 
 const result = (callId: string, tokens: number, more: Partial<FoldableResult> = {}): FoldableResult => ({
@@ -26,7 +26,7 @@ describe("the room of a request", () => {
     ["with maxTokens what is beside them", { contextTokens: 8_192, maxTokens: 6_000 }, 6_000, 2_082, 2_192],
     ["is none where maxTokens take it all", { contextTokens: 4_096, maxTokens: 8_192 }, 8_192, 0, 0],
   ])("%s", (_, limits, answer, wanted, most) => {
-    expect([roomForAnswer(limits), roomIn(limits)]).toEqual([answer, { wanted, most }]);
+    expect([roomForAnswer(limits), contextRoom(limits)]).toEqual([answer, { wanted, most }]);
   });
 });
 
