@@ -45,8 +45,8 @@ export async function chooseModels(
 ): Promise<RunModels | undefined> {
   if (catalog === undefined || input.rehearsal !== undefined) return undefined;
   const kept = await keptModels(store, input, known);
-  // A run that goes on as new is asked nothing: it was begun so, or by an earlier version.
-  if (execution?.continued === true) return kept;
+  // A run that goes on as new is asked nothing: it was begun so, or by an earlier version. A completed one that is restored takes no turn.
+  if (execution?.continued === true || known?.phase === "completed") return kept;
   const above = known === undefined && "parent" in input ? input.parent?.runId : undefined;
   const models = kept ?? catalog.choose(input.model, agentIds, await modelsIn(store, input, above));
   if ("missing" in models) throw modelMissing(models.missing);

@@ -2,6 +2,7 @@ import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createActivities } from "../../src/activities/create-activities.js";
+import { loadConfig } from "../../src/config.js";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
@@ -116,6 +117,21 @@ describe("run.open", () => {
     const again = { ...input, workflowRef: "wild", resume: true };
     const { run, graph } = await openRun(deps, { kind: "graph", input: again });
     expect([run.workflowRef, graph.nodes.map(({ id }) => id)]).toEqual(["calm", ["first", "last"]]);
+  });
+
+  test("resumed where no endpoint for its model is: a completed run completes again without one, another one is left to other workers", async () => {
+    const { deps, world } = await openScene([]);
+    const { projectRoot, packageId } = world;
+    const modelsAt = (endpoint: string) =>
+      loadConfig({ INTERLOCK_MODEL: "m", OPENAI_BASE_URL: endpoint, OPENAI_API_KEY: "key" }).models;
+    const here = { ...deps, models: modelsAt("https://here.test/v1") };
+    const elsewhere = { ...deps, models: modelsAt("https://elsewhere.test/v1") };
+    const input = { runId: FORK_ID, projectRoot, packageId };
+    const { run, models } = await openRun(here, { kind: "graph", input });
+    const again = () => openRun(elsewhere, { kind: "graph", input: { ...input, resume: true } });
+    await expect(again()).rejects.toThrow("no endpoint for the model m at here.test");
+    await recordPhase(deps, { run, phase: "completed", change: 1, nodeId: "finish", usage: NO_USAGE });
+    expect((await again()).models).toEqual(models);
   });
 
   test("resumed where its project does not lie says the way on, and nothing of what is there", async () => {
