@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFile, rename } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
@@ -17,7 +19,8 @@ import { writePackage } from "../fakes/package-fixture.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, until } from "./harness.js";
-import { Shell, jsonOf } from "./shell.js";
+import { unprivileged } from "../fakes/unprivileged.js";
+import { MAIN, ROOT, Shell, jsonOf } from "./shell.js";
 import { openWorkerPlace } from "./worker-place.js";
 
 const NODES = ["ask", "middle", "finish"];
@@ -116,6 +119,52 @@ async function openMove(gates: Readonly<Record<string, Gate>>) {
     },
   };
 }
+
+/** What a program prints in JSON, as a user without rights who owns the folder, but for what is root's in it. */
+async function asAnotherUser(dir: string, rootsOwn: string, program: readonly string[]): Promise<unknown> {
+  const { uid } = unprivileged(dir);
+  await chown(rootsOwn, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+  await chmod(rootsOwn, uid === undefined ? 0o500 : 0o755);
+  const { stdout } = await promisify(execFile)(process.execPath, program, {
+    env: { PATH: process.env["PATH"], HOME: dir },
+    cwd: dir,
+    ...(uid === undefined ? {} : { uid }),
+  });
+  await chmod(rootsOwn, 0o755);
+  return JSON.parse(stdout);
+}
+
+test("a restore by another user does not open a project whose files are closed to them, and says so", async () => {
+  const bench = await openBench(straightOn);
+  const { dir, store, projectRoot } = bench;
+  const closed = join(dir, "closed");
+  await mkdir(closed);
+  valueOf(await store.roots.add(projectRoot, "write"));
+  valueOf(await store.roots.add(closed, "write"));
+  await backupStore(store.dir, join(dir, "backup"));
+  const restore = [MAIN, "store", "restore", join(dir, "backup"), "--to", join(dir, "there"), "--json"];
+  expect(await asAnotherUser(dir, closed, restore)).toMatchObject({
+    roots: [projectRoot],
+    missingRoots: [{ path: closed, why: "this user may not read and write there (EACCES)" }],
+  });
+});
+
+test("a run whose artifacts the worker's user may not write to is not made", async () => {
+  const bench = await openBench(straightOn);
+  const { dir, store, projectRoot } = bench;
+  const artifacts = join(projectRoot, "artifacts");
+  await mkdir(artifacts);
+  const { packageId } = valueOf(await store.packages.install(await packageIn(bench)));
+  const request = JSON.stringify({ projectRoot, packageId, activeAgentId: "author" });
+  const program = `import { openStore } from ${JSON.stringify(join(ROOT, "dist/index.js"))};
+    console.log(JSON.stringify(await (await openStore(${JSON.stringify(store.dir)})).runs.createRun(${request})));`;
+  expect(await asAnotherUser(dir, artifacts, ["--input-type=module", "-e", program])).toMatchObject({
+    error: {
+      code: "E_PROJECT_INVALID",
+      message: expect.stringMatching(/written to by the worker's user/) as string,
+    },
+  });
+});
 
 describe("a store that is backed up while its runs go on, and restored elsewhere", () => {
   test(

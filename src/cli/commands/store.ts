@@ -66,7 +66,7 @@ function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, d
   }
   for (const { path, why } of missingRoots) {
     const add = `${there} project add ${shellWord(path, "<dir>")}`;
-    printNote(`Not registered here: ${path} (${why}). When it is there: ${add}`);
+    printNote(`Not registered here: ${path} (${why}). When that is mended: ${add}`);
   }
   printNote("No other worker may work on another copy of this store: end them first.");
   printNote(`Start a worker on it: ${there} worker`);

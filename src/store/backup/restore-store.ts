@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   futimesSync,
   mkdirSync,
   readdirSync,
@@ -13,6 +15,8 @@ import { syncDirectory, syncFile } from "../disk/atomic-file.js";
 import { openOwnFile, rememberStore, standsThere } from "../disk/own-file.js";
 import { listPackage } from "../packages/package-files.js";
 import { removeTree, sealTree } from "../packages/package-tree.js";
+import type { Access } from "../../core/tools/name-rules.js";
+import { systemCode } from "../../core/system-code.js";
 import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { CLEARING, RESTORING_FOLDER } from "../store.js";
@@ -35,7 +39,7 @@ export interface RestoreReport {
   readonly bytes: number;
   /** The registered roots that lie on this machine as well: registered again, as what lies there now. */
   readonly roots: readonly string[];
-  /** Those that are not here, and why: no run opens them. */
+  /** Those that are not here, or closed to this user, and why: no run opens them. */
   readonly missingRoots: readonly { readonly path: string; readonly why: string }[];
   /** The list of registered roots was damaged, or is not in the backup: no root is registered. */
   readonly rootsLost: boolean;
@@ -172,11 +176,27 @@ async function registerHere(
       missingRoots.push({ path, why: "nothing lies there, or a link" });
       continue;
     }
+    const closed = closedToUs(path, access);
+    if (closed !== undefined) {
+      missingRoots.push({ path, why: closed });
+      continue;
+    }
     const added = await registry.add(path, access, new Date(registeredAt));
     if (added.ok) roots.push(path);
     else missingRoots.push({ path, why: added.error.message });
   }
   return { roots, missingRoots, rootsLost: before === undefined };
+}
+
+/** Brought here by another user, a project may be closed to this one: the model of a run would be refused each of its files, one by one. */
+function closedToUs(path: string, access: Access): string | undefined {
+  const wanted = access === "write" ? constants.R_OK | constants.W_OK : constants.R_OK;
+  try {
+    accessSync(path, wanted);
+    return undefined;
+  } catch (error) {
+    return `this user may not ${access === "write" ? "read and write" : "read"} there (${systemCode(error) ?? "refused"})`;
+  }
 }
 
 /** Undefined where there is no list of them, or a damaged one. */

@@ -1,5 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, readdirSync, renameSync, rmSync, rmdirSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
@@ -107,7 +117,7 @@ function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
   let made = false;
   try {
     made = mkdirSync(artifacts, { recursive: true }) !== undefined;
-    if (statSync(artifacts).isDirectory()) return ok({ made });
+    if (statSync(artifacts).isDirectory()) return isClosed(artifacts) ? artifactsClosed() : ok({ made });
   } catch {
     if (made) asFarAsPossible(() => rmdirSync(artifacts));
   }
@@ -115,6 +125,22 @@ function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
     "E_PROJECT_INVALID",
     "The project's artifacts directory cannot be made. Check the project's permissions.",
   );
+}
+
+/** Brought here by another user: the model would be refused each of its files, one by one. */
+function artifactsClosed(): Result<never> {
+  const sentence =
+    "The project's artifacts directory cannot be written to by the worker's user. Check the project's permissions.";
+  return fail("E_PROJECT_INVALID", sentence);
+}
+
+function isClosed(dir: string): boolean {
+  try {
+    accessSync(dir, constants.W_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Under the creation lock no other creation is going on: whatever is staged was cut short. */
