@@ -82,6 +82,11 @@ export function openEnvelope(envelope: Envelope, payloadType: string, keys: read
 
 /** An Ed25519 key to sign with, from PEM (PKCS#8). Throws an `Error` that holds nothing of it. */
 export function signingKey(pem: string): NamedKey {
+  if (/-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(pem)) {
+    throw new Error(
+      "is encrypted: sign with a copy without a passphrase (openssl pkey -in <key> -out <copy>)",
+    );
+  }
   return named(() => createPrivateKey(pem), "no private key in PEM (PKCS#8)");
 }
 

@@ -151,6 +151,9 @@ test("keys of another kind, and the private one where the public is asked for, a
   );
   expect(() => checkingKey(pemOf(SEEDS.A))).toThrow("is a private key");
   expect(() => signingKey("nothing")).toThrow("holds no private key");
+  const sealed = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "words" } as const;
+  const encrypted = generateKeyPairSync("ed25519").privateKey.export(sealed).toString();
+  expect(() => signingKey(encrypted)).toThrow(/is encrypted: sign with a copy without a passphrase/);
   expect(() => checkingKey("nothing")).toThrow("holds no public key");
   expect(A.signs.keyid).toBe(A.checks.keyid);
 });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync } from "node:crypto";
-import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -269,6 +269,15 @@ test("a run that goes on, one that may have been a rehearsal, and one whose audi
     stderr: expect.stringContaining("run.json is missing or damaged. Nothing is attested."),
   });
   await writeFile(join(dir, "run.json"), request);
+  const document = await readFile(join(dir, "state/workflow.md"), "utf8");
+  await rm(join(dir, "state/workflow.md"));
+  expect(await shell.run(["attest", run.runId, "--key", key.secret])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The state document cannot be read: .*workflow\.md.* Restore it from a backup\.$/m,
+    ),
+  });
+  await writeFile(join(dir, "state/workflow.md"), document);
   const log = await readFile(logFile, "utf8");
   await writeFile(logFile, log.replace("E_INVALID_TRANSITION", "E_INVALID_FRONTMATTE"));
   await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({

@@ -80,10 +80,13 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   }
   const known = await knownHead(run);
   const file = (name: string) => wholeFile(reader.bytes("read.file", { run: id, name }));
-  const log = await file("state/logs/execution.jsonl").catch((error: unknown) => {
-    const reason = wordsOf(error);
-    throw new CommandError(`The audit log cannot be read: ${reason}`, { cause: error });
-  });
+  const unread = (what: string) => (error: unknown) => {
+    throw new CommandError(
+      `The ${what} cannot be read: ${wordsOf(error)} Nothing is attested. Restore it from a backup.`,
+      { cause: error },
+    );
+  };
+  const log = await file("state/logs/execution.jsonl").catch(unread("audit log"));
   const { findings, lines, sha256 } = verifyAuditBytes(log, known);
   if (findings.length > 0) {
     throw new CommandError(
@@ -109,7 +112,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     log,
     head: { lines, sha256 },
     knownToTemporal: known !== undefined,
-    document: graph === null ? undefined : await file("state/workflow.md"),
+    document: graph === null ? undefined : await file("state/workflow.md").catch(unread("state document")),
     version: version(),
   });
 }
@@ -249,6 +252,8 @@ async function readKeys(
 
 async function readText(path: string): Promise<string> {
   return readFile(path, "utf8").catch((error: unknown) => {
-    throw new UsageError(`"${excerpt(path)}" cannot be read.`, { cause: error });
+    throw new UsageError(`"${excerpt(path)}" cannot be read: ${withoutPath(wordsOf(error), path)}.`, {
+      cause: error,
+    });
   });
 }
