@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import { askOnce } from "../core/ask-once.js";
 import { boundConnections } from "../web/bound-connections.js";
+import { GUARDING_HEADERS } from "../web/foreign-requests.js";
 import type { ListenAddress } from "../environment/listen-address.js";
 
 export interface HealthServer {
@@ -20,6 +21,7 @@ export async function serveHealth({ host, port }: ListenAddress): Promise<Health
   /** However many probe at once, Temporal is asked by one of them. */
   const whyNot = askOnce(() => ask());
   const server = createServer((request, response) => {
+    for (const [name, value] of GUARDING_HEADERS) response.setHeader(name, value);
     const path = request.url?.split("?", 1)[0];
     if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Use GET.");
     else if (path === "/healthz") answer(response, 200, "ok");

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Payload, PayloadCodec } from "@temporalio/common";
 import { z } from "zod";
 import { boundConnections } from "../web/bound-connections.js";
+import { onlyOne } from "../web/foreign-requests.js";
 import { SealError } from "./seal-error.js";
 
 /** How a codec server serves. */
@@ -124,7 +125,8 @@ async function answer(
   }
 }
 
-function isOwnHost({ headers: { host = "" }, socket }: IncomingMessage): boolean {
+function isOwnHost({ headersDistinct: headers, socket }: IncomingMessage): boolean {
+  const host = onlyOne(headers["host"]) ?? "";
   const name = host.replace(/:\d+$/, "");
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   return (

@@ -21,6 +21,17 @@ test("health says that the process lives, and whether it takes work", async () =
   expect((await get("/"))[0]).toBe(404);
 });
 
+test("no page of another origin loads what health says: neither as a script nor in a frame", async () => {
+  const health = await serveHealth({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => health.close());
+  const { headers } = await fetch(`http://127.0.0.1:${health.port}/readyz`);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+  });
+});
+
 test("however many probe at once, whoever knows is asked once, and again by the next", async () => {
   const health = await serveHealth({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => health.close());

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { defaultPayloadConverter } from "@temporalio/common";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CodecServer, startCodecServer } from "../../src/seal/codec-server.js";
@@ -134,6 +136,20 @@ test("only pages of the named origin may ask, and only under the address it list
   ]) {
     expect([Host, (await ask({ headers: { Host } })).status]).toEqual([Host, 421]);
   }
+});
+
+test.each([
+  ["Host", 421, (own: string) => [`Host: ${own}`, "Host: rebound.example"]],
+  ["Origin", 403, (own: string) => [`Host: ${own}`, `Origin: ${PAGE}`, "Origin: http://evil.example"]],
+] as const)("a request with two headers %s is taken for neither of them", async (_, status, headers) => {
+  const { hostname, port, host } = new URL(server.address);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(
+    [`POST /${TOKEN}/decode HTTP/1.1`, ...headers(host), "Connection: close", "", ""].join("\r\n"),
+  );
+  const [answer] = (await once(socket.setEncoding("utf8"), "data")) as [string];
+  socket.destroy();
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 test("no spelling of a request is the server's own fault", async () => {
