@@ -135,9 +135,10 @@ function altered(id: string): SealError {
  * its activity. Empty where the SDK does not say it.
  */
 function placeOf(context: SerializationContext | undefined): string {
-  if (context?.workflowId !== undefined) return `workflow ${context.workflowId}`;
+  // Of a question that is refused, the worker's SDK says an empty one.
+  if (context?.workflowId) return `workflow ${context.workflowId}`;
   const activityId = context?.type === "activity" ? context.activityId : undefined;
-  return activityId === undefined ? "" : `activity ${activityId}`;
+  return activityId ? `activity ${activityId}` : "";
 }
 
 /** Temporal's schedules put the time behind the workflow id that their input is sealed for. */

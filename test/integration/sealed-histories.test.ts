@@ -146,6 +146,13 @@ test("the server's database holds nothing of what a sealed run says, and all of 
   ]) {
     expect([args, await shell.run(args)]).toMatchObject([args, { code: 0 }]);
   }
+  for (const command of ["transcript", "retry"]) {
+    const told = await shell.run([command, "nosuch"]); // its store is asked, and refuses
+    expect([command, told.stderr]).toEqual([
+      command,
+      expect.stringContaining('no run "nosuch" in this store'),
+    ]);
+  }
   await answerAgain(run, "shut-");
   const unseen = ["canary-content"]; // no file's content is in a history
   expect(await found("open-")).toEqual(CANARIES.filter((canary) => !unseen.includes(canary)));

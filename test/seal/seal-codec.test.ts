@@ -118,6 +118,9 @@ describe("what is sealed", () => {
     const payload = await sealed(asked("one"));
     expect(await opened(payload, ONE, asked("one"))).toEqual({ said: "blue" });
     expect(await problem(payload, ONE, asked("two"))).toBe("moved");
+    const refused = await sealed({ ...asked("one"), workflowId: "" }); // as a worker's SDK says where it fails
+    expect(await opened(refused, ONE, asked("one"))).toEqual({ said: "blue" });
+    expect(await problem(refused, ONE, asked("two"))).toBe("moved");
   });
 
   test("what a schedule starts is what was sealed for the schedule, and nothing else that begins so", async () => {
