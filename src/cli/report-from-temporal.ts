@@ -1,5 +1,6 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import { abortable } from "../client/abortable.js";
+import { closedAs } from "../client/closed-run.js";
 import { isBetweenWorkers, isUnfollowed } from "../client/interlock-error.js";
 import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
@@ -64,8 +65,8 @@ export async function reportFromTemporal(
     const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
     const work = { ...(await workOf(run)), ...(await run.times()) };
     // To be asked, a run that is over is worked through in a worker from its beginning.
-    const closedBy = here?.phase === "failed" ? await run.closedBy() : undefined;
-    if (here !== undefined && closedBy !== undefined && tellsOf(here, closedBy)) {
+    const closed = here?.phase === "failed" ? await closedAs(run) : undefined;
+    if (here !== undefined && closed !== undefined && tellsOf(here, closed)) {
       return { webUi, report: { ...here, ...work, webUrl } };
     }
     const standing = await queueStandingOf(session, run, store);

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
-import type { Fault } from "../core/errors.js";
+import type { ClosedRun } from "../client/closed-run.js";
 import type { Budget } from "../core/run/budget.js";
 import { asksForBudget } from "../core/run/question.js";
 import { shellName } from "../core/text.js";
@@ -175,10 +175,10 @@ export function reportFromStore(facts: RunFacts): RunReport {
 }
 
 /** Whether the files of a run tell of the failure that Temporal has closed it with. */
-export function tellsOf({ phase, failure: told }: RunReport, closedBy: Fault): boolean {
-  if (phase !== "failed" || told?.code !== closedBy.code) return false;
+export function tellsOf({ phase, failure: told }: RunReport, { status, said }: ClosedRun): boolean {
+  if (phase !== "failed" || told?.code !== said.code) return false;
   // A cancellation has words of Temporal's own there.
-  return closedBy.message.endsWith(told.message) || closedBy.message.includes("(cancelled): ");
+  return status === "CANCELLED" || said.message.endsWith(told.message);
 }
 
 const SESSION = "{session-folder}";

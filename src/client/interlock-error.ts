@@ -6,6 +6,7 @@ import {
   WorkflowUpdateFailedError,
   isGrpcServiceError,
 } from "@temporalio/client";
+import { SEALED_FOR, SEALED_WITH } from "../contract/sealed.js";
 import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
@@ -116,12 +117,10 @@ export function heldByTemporal(runId: string, cause?: unknown): InterlockError {
 
 /** What Temporal's SDK says where a run was asked of a worker whose code does not decide as its history says. */
 const DEPARTURE = /\[TMPRL1100\]|nondeterminism/i;
-/** What a worker says of a history that it has no key for, or another one (`seal-codec.ts`). */
-const UNOPENED = /\bsealed (?:with the key|for the) /;
 
 /** Why the worker that was asked cannot say where a run stands; undefined where that is not known. */
 function untoldWords({ message }: QueryNotRegisteredError, runId: string): string | undefined {
-  if (UNOPENED.test(message)) {
+  if ([SEALED_WITH, SEALED_FOR].some((words) => message.includes(`${words} `))) {
     return `The worker that was asked cannot open the history of run ${runId}. It says: "${message}" Give all workers of the queue the key, then ask again. Nothing is lost.`;
   }
   if (!DEPARTURE.test(message)) return undefined;

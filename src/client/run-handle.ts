@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { closedAs, closedFault } from "./closed-run.js";
 import { type Waiting, untilSignal } from "./abortable.js";
 import { ANSWER_FIELDS, type RunAnswer } from "./asked-changes.js";
 import { updateIdOf, whyNotTaken } from "./answer-id.js";
@@ -123,18 +124,8 @@ export class RunHandle {
 
   /** Why the run ended without being completed; undefined while it is open, and for a completed one. Needs no worker. */
   async closedBy(): Promise<Fault | undefined> {
-    const status = await this.executionStatus();
-    if (isOpenStatus(status) || status === "COMPLETED") return undefined;
-    try {
-      await this.result();
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof InterlockError)) throw error;
-      return {
-        code: error.code,
-        message: `Temporal has closed the run (${status.toLowerCase()}): ${error.message}`,
-      };
-    }
+    const closed = await closedAs(this);
+    return closed && closedFault(closed);
   }
 
   /** The typed graph state of a run that carries a story; null for one that carries none. */

@@ -9,6 +9,13 @@ export const SEAL_KEY_METADATA = "encryption-key-id";
 export const SEALING_METADATA = "interlock-sealing";
 export const UNOPENED_METADATA = "interlock-unopened";
 
+/**
+ * How every reason begins or goes on why something sealed is not opened. A query takes nothing but words back: whoever asked a worker
+ * that lacks the key knows it by these, which workers of every version say.
+ */
+export const SEALED_WITH = "sealed with the key";
+export const SEALED_FOR = "sealed for the";
+
 /** The only search attribute of a sealed run: the others say names, which Temporal would keep in plain. */
 const SEALED_SEARCH_ATTRIBUTES: readonly string[] = ["RunPhase"];
 

@@ -64,3 +64,11 @@ export function updateProblem(schema: z.ZodType, args: readonly unknown[]): stri
   const [first] = schemaErrors(bounds === undefined ? (parsed?.error.issues ?? []) : [bounds]);
   return first === undefined ? "is not valid" : `${first.path || "argument"}: ${first.message}`;
 }
+
+/**
+ * Whether a run has refused an update for a field that it does not know: its worker is of an earlier version. All that such a worker says is
+ * `updateProblem`'s sentence, and the words in it are zod's.
+ */
+export function namesUnknownField(refusal: string): boolean {
+  return refusal.includes("nrecognized key");
+}

@@ -3,6 +3,8 @@ import type { Payload, PayloadCodec, SerializationContext } from "@temporalio/co
 import proto from "@temporalio/proto";
 import {
   SEALED_ENCODING,
+  SEALED_FOR,
+  SEALED_WITH,
   SEALING_METADATA,
   SEAL_KEY_METADATA,
   UNOPENED_METADATA,
@@ -97,14 +99,14 @@ function open(payload: Payload, keys: SealKeys | undefined, place: string): Payl
     throw altered(id);
   }
   if (place !== "" && sealedFor !== "" && !isAt(place, sealedFor)) {
-    const message = `It was sealed for the ${excerpt(sealedFor)} and stands in the ${excerpt(place)}: it is not opened.`;
+    const message = `It was ${SEALED_FOR} ${excerpt(sealedFor)} and stands in the ${excerpt(place)}: it is not opened.`;
     throw new SealError("moved", message);
   }
   return { metadata: plain.metadata ?? {}, data: plain.data ?? new Uint8Array() };
 }
 
 function keyFor(payload: Payload, id: string, keys: SealKeys | undefined): Buffer {
-  const sealed = `It is sealed with the key "${excerpt(id, 70)}"`;
+  const sealed = `It is ${SEALED_WITH} "${excerpt(id, 70)}"`;
   if (keys === undefined) {
     const remedy = "Name the file with the keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).";
     throw new SealError("no key", `${sealed}, and there is no key here. ${remedy}`);
@@ -126,7 +128,7 @@ function keyFor(payload: Payload, id: string, keys: SealKeys | undefined): Buffe
 }
 
 function altered(id: string): SealError {
-  const message = `What was sealed with the key "${excerpt(id, 70)}" has been altered or cut off: it is not opened.`;
+  const message = `What was ${SEALED_WITH} "${excerpt(id, 70)}" has been altered or cut off: it is not opened.`;
   return new SealError("altered", message);
 }
 

@@ -1,6 +1,7 @@
 import { type Payload, type PayloadConverter, defaultPayloadConverter } from "@temporalio/common";
 import {
   SEALED_ENCODING,
+  SEALED_WITH,
   SEALING_METADATA,
   SEAL_KEY_METADATA,
   UNOPENED_METADATA,
@@ -89,7 +90,7 @@ function unreadable({ metadata }: Payload, error: unknown): Unreadable {
 function whyUnopened(payload: Payload): string {
   const reason = textOf(payload, UNOPENED_METADATA, 500);
   const key = textOf(payload, SEAL_KEY_METADATA);
-  return reason || `It is sealed with the key "${key}", and this worker has none.`;
+  return reason || `It is ${SEALED_WITH} "${key}", and this worker has none.`;
 }
 
 function textOf({ metadata }: Payload, name: string, maxBytes = 60): string {

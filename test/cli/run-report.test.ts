@@ -84,14 +84,14 @@ test("a failure is the files' own when Temporal has closed the run with it, and 
   const closed = (changes: object) =>
     tellsOf(
       { ...REPORT, phase: "failed", failure },
-      { code: "LLM_TIMEOUT", message: "Temporal has closed the run (failed): No answer.", ...changes },
+      { status: "FAILED", said: { code: "LLM_TIMEOUT", message: "No answer.", ...changes } },
     );
   expect(closed({})).toBe(true);
   expect(closed({ code: "ENGINE_ABORTED" })).toBe(false);
-  expect(closed({ message: "Temporal has closed the run (terminated): by hand" })).toBe(false);
-  expect(tellsOf({ ...REPORT, failure }, failure)).toBe(false);
+  expect(closed({ message: "by hand, (cancelled): no" })).toBe(false);
+  expect(tellsOf({ ...REPORT, failure }, { status: "FAILED", said: failure })).toBe(false);
   const code = "ENGINE_ABORTED";
-  const cancelled = { code, message: "Temporal has closed the run (cancelled): Workflow canceled" } as const;
+  const cancelled = { status: "CANCELLED", said: { code, message: "Workflow canceled" } } as const;
   expect(
     tellsOf({ ...REPORT, phase: "failed", failure: { code, message: "The run was cancelled." } }, cancelled),
   ).toBe(true);

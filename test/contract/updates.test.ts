@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerSchema, updateProblem } from "../../src/contract/updates.js";
+import { answerSchema, namesUnknownField, updateProblem } from "../../src/contract/updates.js";
 
 const problem = (more: object) => updateProblem(answerSchema, [{ nodeId: "ask", text: "yes", ...more }]);
 
@@ -18,3 +18,8 @@ test.each([
   ["a name with hidden characters", { by: "ann\u202ebob" }, "by: must be a name"],
   ["a name that moves the cursor", { by: "ann\u001B[2J" }, "by: must be a name"],
 ])("an answer with %s is refused", (_, more, sentence) => expect(problem(more)).toContain(sentence));
+
+test("a field that is not known is told from what is wrong with one that is, by the words that workers of every version say", () => {
+  expect(namesUnknownField(`An answer is { nodeId, text }. ${problem({ more: "1.2" })}.`)).toBe(true);
+  expect(namesUnknownField(problem({ question: "1" }) ?? "")).toBe(false);
+});

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { InterlockError, type RunHandle } from "../../client/client.js";
+import { namesUnknownField } from "../../contract/updates.js";
 import type { Config } from "../../config.js";
 import { type Question, asksForBudget, questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
@@ -54,7 +55,7 @@ async function sendAnswer(run: RunHandle, answer: Parameters<RunHandle["answer"]
   try {
     await run.answer(answer);
   } catch (error) {
-    const isOlder = error instanceof InterlockError && /nrecognized key/.test(error.message);
+    const isOlder = error instanceof InterlockError && namesUnknownField(error.message);
     if (!isOlder) throw error;
     throw new CommandError(
       `${error.message} The run's worker is of an earlier version, which cannot bind an answer to its question. Update the worker.`,

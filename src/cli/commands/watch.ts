@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Once, onceFor, patientReader } from "../../client/away.js";
 import type { RunHandle } from "../../client/client.js";
+import { type ClosedRun, closedAs, closedFault } from "../../client/closed-run.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
-import type { Fault } from "../../core/errors.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
@@ -253,8 +253,8 @@ function endWords({ runId, phase, question }: RunReport): string {
 const SHORT_ID_CHARS = 8;
 
 /** Whether the files of a run tell of this failure, and not of one before: an execution that fails before it is opened leaves nothing in them. */
-async function isTold(failure: Fault, report: RunReport, run: RunHandle): Promise<boolean> {
-  return tellsOf(report, failure) || (report.phase === "failed" && (await run.wasOpened()));
+async function isTold(closed: ClosedRun, report: RunReport, run: RunHandle): Promise<boolean> {
+  return tellsOf(report, closed) || (report.phase === "failed" && (await run.wasOpened()));
 }
 
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
@@ -266,8 +266,9 @@ async function ofTemporal(report: RunReport, { run, session, workflowId }: Place
       executionRunId: () => run.executionRunId(),
     };
     const link = await webLinkOf(session, named, { after: true });
-    const failure = await run.closedBy();
-    if (failure === undefined || (await isTold(failure, report, run))) return { report, link };
+    const closed = await closedAs(run);
+    if (closed === undefined || (await isTold(closed, report, run))) return { report, link };
+    const failure = closedFault(closed);
     const { question: _, ...rest } = report;
     return { report: { ...rest, phase: "failed" as const, failure, ...(await run.times()) }, link };
   } catch (error) {
