@@ -51,8 +51,9 @@ type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
 
 let stoppedBy: StoppingSignal | undefined;
 
+/** The last one counts, but for a terminal that is gone: nothing brings it back. */
 export function noteStopped(signal: StoppingSignal): void {
-  stoppedBy ??= signal;
+  if (stoppedBy !== "SIGHUP") stoppedBy = signal;
 }
 
 /** The exit code of a command that may have been stopped before it was done: not that of one that has failed, but as shells see programs that do not listen to a signal, 128 and its number. */
