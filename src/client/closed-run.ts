@@ -1,7 +1,6 @@
 import type { Fault } from "../core/errors.js";
 import { InterlockError } from "./interlock-error.js";
 import { isOpenStatus } from "./execution-status.js";
-import type { RunHandle } from "./run-handle.js";
 
 /** How Temporal has closed a run that was not completed: its word, and what was said. */
 export interface ClosedRun {
@@ -10,9 +9,10 @@ export interface ClosedRun {
 }
 
 /** Undefined while the run is open, and for a completed one. Needs no worker. */
-export async function closedAs(
-  run: Pick<RunHandle, "executionStatus" | "result">,
-): Promise<ClosedRun | undefined> {
+export async function closedAs(run: {
+  executionStatus(): Promise<string>;
+  result(): Promise<unknown>;
+}): Promise<ClosedRun | undefined> {
   const status = await run.executionStatus();
   if (isOpenStatus(status) || status === "COMPLETED") return undefined;
   try {
