@@ -1,6 +1,6 @@
 import { shellWord } from "../core/text.js";
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
+import { accessRefusal } from "../store/roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../store/roots/roots.js";
 import { type Finding, failed, passed, reasonOf } from "./finding.js";
 
@@ -53,17 +53,12 @@ async function checkConfigured(path: string): Promise<Finding | undefined> {
 
 /** Why a root cannot be read, or written where that is wanted; undefined where it can. */
 async function unusable(path: string, wanted: "read" | "write"): Promise<string | undefined> {
-  try {
-    const entry = await stat(path);
-    const search = entry.isDirectory() ? constants.X_OK : 0;
-    await access(path, constants.R_OK | search | (wanted === "write" ? constants.W_OK : 0));
-    return undefined;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    if (code === "ENOENT" || code === "ENOTDIR") return `${path} is not there any more`;
-    if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-      return `${path} cannot be ${wanted === "write" ? "read and written" : "read"} by us (${code})`;
-    }
-    return `${path}: ${reasonOf(error)}`;
+  const error = await accessRefusal(path, wanted);
+  if (error === undefined) return undefined;
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  if (code === "ENOENT" || code === "ENOTDIR") return `${path} is not there any more`;
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+    return `${path} cannot be ${wanted === "write" ? "read and written" : "read"} by us (${code})`;
   }
+  return `${path}: ${reasonOf(error)}`;
 }

@@ -1,7 +1,5 @@
 import {
-  accessSync,
   closeSync,
-  constants,
   futimesSync,
   mkdirSync,
   readdirSync,
@@ -15,9 +13,8 @@ import { syncDirectory, syncFile } from "../disk/atomic-file.js";
 import { openOwnFile, rememberStore, standsThere } from "../disk/own-file.js";
 import { listPackage } from "../packages/package-files.js";
 import { removeTree, sealTree } from "../packages/package-tree.js";
-import type { Access } from "../../core/tools/name-rules.js";
 import { systemCode } from "../../core/system-code.js";
-import { realPathOf } from "../roots/root-places.js";
+import { accessRefusal, realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { CLEARING, RESTORING_FOLDER } from "../store.js";
 import { type BackupFile, STORE_PART, folderOfPart, isRun } from "./backup-format.js";
@@ -176,9 +173,14 @@ async function registerHere(
       missingRoots.push({ path, why: "nothing lies there, or a link" });
       continue;
     }
-    const closed = closedToUs(path, access);
-    if (closed !== undefined) {
-      missingRoots.push({ path, why: closed });
+    // Brought here by another user, it may be closed to this one: the model of a run would be refused each of its files, one by one.
+    const refusal = await accessRefusal(path, access);
+    if (refusal !== undefined) {
+      const what = access === "write" ? "read and write" : "read";
+      missingRoots.push({
+        path,
+        why: `this user may not ${what} there (${systemCode(refusal) ?? "refused"})`,
+      });
       continue;
     }
     const added = await registry.add(path, access, new Date(registeredAt));
@@ -186,17 +188,6 @@ async function registerHere(
     else missingRoots.push({ path, why: added.error.message });
   }
   return { roots, missingRoots, rootsLost: before === undefined };
-}
-
-/** Brought here by another user, a project may be closed to this one: the model of a run would be refused each of its files, one by one. */
-function closedToUs(path: string, access: Access): string | undefined {
-  const wanted = access === "write" ? constants.R_OK | constants.W_OK : constants.R_OK;
-  try {
-    accessSync(path, wanted);
-    return undefined;
-  } catch (error) {
-    return `this user may not ${access === "write" ? "read and write" : "read"} there (${systemCode(error) ?? "refused"})`;
-  }
 }
 
 /** Undefined where there is no list of them, or a damaged one. */

@@ -1,6 +1,8 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { constants, readFileSync, realpathSync, statSync } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+import type { Access } from "../../core/tools/name-rules.js";
 import { homeDirectory } from "../disk/home-directory.js";
 
 /** What a directory or a file is, whatever it is called. */
@@ -94,6 +96,17 @@ export function identityOf(path: string): FileIdentity | undefined {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** What the system refuses with where this user may not read there, enter a directory, or write where that is wanted; undefined where all of it may be done. */
+export async function accessRefusal(path: string, wanted: Access): Promise<unknown> {
+  try {
+    const search = (await stat(path)).isDirectory() ? constants.X_OK : 0;
+    await access(path, constants.R_OK | search | (wanted === "write" ? constants.W_OK : 0));
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 
