@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical-json.js";
@@ -71,22 +72,29 @@ export class StartSignatures {
   async admits(statement: Signed, signature: string | undefined, executionId: string): Promise<boolean> {
     const parts = partsOf(signature);
     if (parts === undefined) return false;
-    const file = join(this.store.dir, "starts", `${parts.nonce}.json`);
+    const folder = join(this.store.dir, "starts");
+    const file = join(folder, `${parts.nonce}.json`);
+    const temporaries = join(folder, ".new"); // the folder itself has two files for each start there ever was
     if (!standsThere(file) && !(await this.matches(parts, statement, await this.followed(statement)))) {
       return false;
     }
+    mkdirSync(temporaries, { recursive: true, mode: 0o700 });
     return withFileLock(
-      join(this.store.dir, "starts", `${parts.nonce}.lock`),
+      join(folder, `${parts.nonce}.lock`),
       async (lock) => {
         const used = await readUsed(file);
         if (used !== undefined && used.executionId !== executionId) return false;
         const follows = used === undefined ? await this.followed(statement) : used.follows;
         if (!(await this.matches(parts, statement, follows))) return false;
         const entry = { executionId, ...(follows === undefined ? {} : { follows }) };
-        if (used === undefined) await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock);
+        if (used !== undefined) return true;
+        await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock, temporaries);
         return true;
       },
-      () => removeTemporaries(file),
+      () => {
+        removeTemporaries(file, temporaries);
+        removeTemporaries(file); // of a worker of an earlier version
+      },
     );
   }
 

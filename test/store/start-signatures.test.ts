@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Statement, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { StartSignatures } from "../../src/store/start-signatures.js";
 import { openStore } from "../../src/store/store.js";
+import { namesListed } from "../fakes/names-listed.js";
 
 async function newStore() {
   const dir = await mkdtemp(join(tmpdir(), "interlock-signatures-"));
@@ -162,6 +163,29 @@ describe("a signature", () => {
     const [name = ""] = (await readdir(join(store.dir, "starts"))).filter((entry) => entry.endsWith(".json"));
     await writeFile(join(store.dir, "starts", name), "{");
     expect(await signatures.admits(start, signature, "a")).toBe(false);
+  });
+
+  test("costs no more when very much was started before", async () => {
+    const store = await newStore();
+    const signatures = await StartSignatures.open(store);
+    const folder = join(store.dir, "starts");
+    await mkdir(folder);
+    for (let other = 0; other < 500; other += 1) await writeFile(join(folder, `${other}.json`), "{}");
+    const signature = await signatures.sign(start);
+    const names = await namesListed(() => signatures.admits(start, signature, "e-1"));
+    expect(names).toBeLessThan(10);
+    expect(await signatures.admits(start, signature, "e-2")).toBe(false);
+  });
+
+  test("leaves nothing of an attempt that was cut short", async () => {
+    const store = await newStore();
+    const signatures = await StartSignatures.open(store);
+    const signature = await signatures.sign(start);
+    const nonce = signature.split(".")[1] ?? "";
+    await mkdir(join(store.dir, "starts", ".new"), { recursive: true });
+    await writeFile(join(store.dir, "starts", ".new", `.tmp-${nonce}.json-0123456789ab`), "{");
+    expect(await signatures.admits(start, signature, "e-1")).toBe(true);
+    expect(await readdir(join(store.dir, "starts", ".new"))).toEqual([]);
   });
 
   test("a wrong one leaves nothing behind", async () => {

@@ -18,15 +18,18 @@ export const syncFile = promisify(fsync);
  * file → fsync → rename in the same directory → fsync of the directory. On failure the old file stays and
  * the temporary one is removed. `lock` is the one that all who replace this file hold: a temporary file that a crash
  * has left is removed, and who has lost the lock is refused. Its `takeOver` is `removeTemporaries`.
+ *
+ * Temporary files are looked for in a whole directory: where that gets ever more files, they have a folder of their own in it, `temporaries`.
  */
 export async function writeFileAtomic(
   path: string,
   bytes: Uint8Array | string,
   lock: HeldLock = NO_LOCK,
+  temporaries = dirname(path),
 ): Promise<void> {
   lock.assertHeld();
-  removeTemporaries(path);
-  const temporary = temporaryPathFor(path);
+  removeTemporaries(path, temporaries);
+  const temporary = temporaryPathFor(join(temporaries, basename(path)));
   try {
     const fd = openOwnFile(temporary, "create");
     try {
@@ -49,8 +52,8 @@ export async function writeFileAtomic(
 }
 
 /** Removes what interrupted calls of `writeFileAtomic` have left of this file. The caller holds the file's lock. */
-export function removeTemporaries(path: string): void {
-  const left = temporariesIn(dirname(path));
+export function removeTemporaries(path: string, temporaries = dirname(path)): void {
+  const left = temporariesIn(temporaries);
   for (const { file, temporary } of left) if (file === basename(path)) removeIfThere(temporary);
 }
 

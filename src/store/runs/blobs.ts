@@ -1,7 +1,6 @@
 import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSha256 } from "../../core/sha256.js";
-import { removeTemporaries, temporaryPathFor } from "../disk/atomic-file.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
 
@@ -21,10 +20,10 @@ export class Blobs {
     const hash = sha256(bytes);
     const path = join(this.dir, hash);
     if (this.read(hash) !== undefined) return;
-    const temporary = temporaryPathFor(path);
+    const temporary = join(this.dir, `.tmp-${hash}-${hash.slice(0, 12)}`);
     try {
       mkdirSync(this.dir, { recursive: true, mode: 0o700 });
-      removeTemporaries(path); // of an attempt that was cut short: it is made again
+      rmSync(temporary, { force: true }); // of an attempt that was cut short: it is made again
       const fd = openOwnFile(temporary, "create");
       try {
         writeFileSync(fd, bytes);

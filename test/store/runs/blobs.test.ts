@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Blobs } from "../../../src/store/runs/blobs.js";
 import { sha256 } from "../../../src/store/disk/sha256.js";
+import { namesListed } from "../../fakes/names-listed.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 const bytes = Buffer.from("content\n");
@@ -26,7 +27,15 @@ test("does not give back what was torn", async () => {
 
 test("removes what an attempt has left that was cut short", async () => {
   const dir = await temporaryDirectory();
-  await writeFile(join(dir, `.tmp-${hash}-0123456789ab`), "cont");
+  await writeFile(join(dir, `.tmp-${hash}-${hash.slice(0, 12)}`), "cont");
   new Blobs(dir).keep(bytes);
   expect(await readdir(dir)).toEqual([hash]);
+});
+
+test("looks at none of the others to keep one more", async () => {
+  const dir = await temporaryDirectory();
+  const blobs = new Blobs(dir);
+  for (let other = 0; other < 100; other += 1) blobs.keep(Buffer.from(`content ${other}`));
+  expect(await namesListed(() => blobs.keep(bytes))).toBe(0);
+  expect(blobs.read(hash)).toEqual(bytes);
 });
