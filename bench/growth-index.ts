@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { placeRun } from "../src/store/runs/place-run.js";
 import { RunIndex } from "../src/store/runs/run-index.js";
 import type { RunMetadata } from "../src/store/runs/run-metadata.js";
 import { type Line, drawLines } from "./draw-lines.js";
@@ -102,7 +103,7 @@ async function measure(count: number): Promise<StoreFigures> {
       isOver = !isOver;
       await index.setPhase(made.runId, isOver ? "completed" : "running", new Date());
     });
-    const started = await median((nth) => index.add(aRun(count + 1 + nth)));
+    const started = await median((nth) => placeNext(storeDir, index, aRun(count + 1 + nth)));
     const listed = await median(async () => void (await new RunIndex(projectDir).list()));
     const env = { PATH: process.env["PATH"], HOME: storeDir, INTERLOCK_STORE: storeDir }; // oxlint-disable-line node/no-process-env -- a measurement's own
     const command = await median(async () => {
@@ -121,6 +122,12 @@ async function measure(count: number): Promise<StoreFigures> {
   }
 }
 
+async function placeNext(storeDir: string, index: RunIndex, run: RunMetadata): Promise<void> {
+  const project = { projectId: PROJECT, root: storeDir };
+  const placed = await placeRun(join(storeDir, "projects"), project, index, run);
+  if (!placed.ok) throw new Error(placed.error.message);
+}
+
 async function makeStore(projectDir: string, count: number): Promise<void> {
   await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
   await writeFile(join(projectDir, "project.json"), `${JSON.stringify({ root: "/nowhere/shop" })}\n`);
@@ -133,8 +140,8 @@ async function makeStore(projectDir: string, count: number): Promise<void> {
     return `${JSON.stringify(run)}\n${JSON.stringify({ runId: run.runId, ...last })}\n`;
   });
   await writeFile(join(projectDir, "runs.jsonl"), lines.join(""));
+  for (const { runId } of runs) await mkdir(join(projectDir, "runs", runId));
   for (const { runId } of open) {
-    await mkdir(join(projectDir, "runs", runId), { recursive: true });
     await writeFile(
       join(projectDir, "runs", runId, "status.json"),
       JSON.stringify({ phase: "waiting-user" }),

@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NotOurFile, standsThere } from "../disk/own-file.js";
 import { isProjectId } from "../runs/project-id.js";
+import { STAGED } from "../runs/place-run.js";
 import { isTransient } from "../runs/run-archive.js";
 import { folderOfPart } from "./backup-format.js";
 import type { Listing, PartSource } from "./take-part.js";
@@ -26,7 +27,7 @@ export function ownFiles(storeDir: string, { withRoots }: { readonly withRoots: 
 /** The files of a project beside its runs. */
 export function projectFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
-  const isNotIts = (path: string): boolean => path === "runs" || path === "trash";
+  const isNotIts = (path: string): boolean => ["runs", "trash", STAGED].includes(path);
   return {
     dir,
     isLog: (path) => path === "runs.jsonl",

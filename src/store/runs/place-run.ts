@@ -21,6 +21,9 @@ import { DamagedIndex, type RunIndex } from "./run-index.js";
 import type { RunMetadata } from "./run-metadata.js";
 import { systemCode } from "../../core/system-code.js";
 
+/** Folder of a project in which runs are made that are then renamed: nobody needs to look through all runs for what was cut short. */
+export const STAGED = "staged";
+
 /**
  * Places a new run in its project and lists it, all or nothing (contracts §4); one that is listed already stays as it is. Without a
  * document it is a bundle run. Fault: `E_PROJECT_INVALID`, `E_INDEX_WRITE_FAILED`.
@@ -45,7 +48,7 @@ export async function placeRun(
           ? await placeNew({ projectDir, root: project.root, index }, run, document, lock)
           : ok(known);
       },
-      () => removeStaged(join(projectDir, "runs")),
+      () => removeStaged(projectDir),
     );
   } catch (error) {
     return notWritten(error);
@@ -64,7 +67,7 @@ async function placeNew(
   lock: HeldLock,
 ): Promise<Result<RunMetadata>> {
   const runsDir = join(projectDir, "runs");
-  const staging = join(runsDir, `.tmp-${randomUUID()}`);
+  const staging = join(projectDir, STAGED, randomUUID());
   const final = join(runsDir, run.runId);
   if (!isPristine(final)) {
     const sentence = "The run's folder is in use, but the index (runs.jsonl) does not list it: restore it.";
@@ -75,7 +78,7 @@ async function placeNew(
   failpoint("run.artifacts-made");
   const removeAll = () => {
     lock.assertHeld();
-    removeStaged(runsDir);
+    rmSync(join(projectDir, STAGED), { recursive: true, force: true });
     rmSync(final, { recursive: true, force: true });
   };
   try {
@@ -88,6 +91,7 @@ async function placeNew(
     failpoint("run.staged");
     lock.assertHeld();
     renameSync(staging, final);
+    asFarAsPossible(() => rmdirSync(join(projectDir, STAGED)));
     failpoint("run.placed");
     await syncDirectory(runsDir);
     lock.assertHeld();
@@ -143,8 +147,10 @@ function isClosed(dir: string): boolean {
   }
 }
 
-/** Under the creation lock no other creation is going on: whatever is staged was cut short. */
-export function removeStaged(runsDir: string): void {
+/** Under the creation lock no other creation is going on: whatever is staged was cut short. Looks through all runs, where earlier versions staged. */
+export function removeStaged(projectDir: string): void {
+  rmSync(join(projectDir, STAGED), { recursive: true, force: true });
+  const runsDir = join(projectDir, "runs");
   for (const name of readdirSync(runsDir)) {
     if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, renameSync } from "node:fs";
+import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
@@ -6,7 +6,7 @@ import { isRunId } from "../../core/run/run-id.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { isOwnFolder, standsThere } from "../disk/own-file.js";
 import { withFileLockUnless } from "../disk/fenced-lock.js";
-import { isPristine, removeStaged } from "./place-run.js";
+import { STAGED, isPristine, removeStaged } from "./place-run.js";
 import { Executions } from "./executions.js";
 import type { RunIndex } from "./run-index.js";
 import { wordsOf } from "../../core/system-code.js";
@@ -83,8 +83,14 @@ export async function collectStrayRuns(
           stray.notRemoved.push(...notRemoved);
         }
       }
+      for (const name of namesIn(join(projectDir, STAGED))) {
+        const staged = join(projectDir, STAGED, name);
+        if (lstatSync(staged).mtime >= before) continue;
+        if (!stays) rmSync(staged, { recursive: true, force: true });
+        stray.unmade.push(name);
+      }
     },
-    () => removeStaged(runsDir),
+    () => removeStaged(projectDir),
   );
   return stray;
 }

@@ -171,6 +171,18 @@ describe("what belongs to no run", () => {
     expect(await listed()).toEqual([run.runId]);
   });
 
+  test("is removed where runs are staged as well", async () => {
+    await ended(ID(1));
+    const staged = join(projectDir, "staged");
+    for (const name of ["cut-short", "young"])
+      await mkdir(join(staged, name, "state"), { recursive: true });
+    await utimes(join(staged, "cut-short"), old, old);
+    for (const stays of [true, false]) {
+      expect(await world.store.runs.collect({ ...which, stays })).toMatchObject({ unmade: ["cut-short"] });
+    }
+    expect(await readdir(staged)).toEqual(["young"]);
+  });
+
   test("is named where it cannot be removed; the rest goes", async () => {
     const { unmade, lost, pruned } = await strays();
     const conversation = join(projectDir, "trash", pruned, "conversation");

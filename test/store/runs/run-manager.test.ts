@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { parseMarkdown } from "../../../src/core/documents/front-matter.js";
 import type { CreateRunRequest } from "../../../src/store/runs/create-request.js";
 import { agent, stepDocument, validPackage, workflowDocument } from "../../fakes/package-fixture.js";
+import { namesListed } from "../../fakes/names-listed.js";
 import { type RunWorld, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
@@ -149,14 +150,18 @@ describe("a creation that is retried with the same run id", () => {
     const { projectId } = valueOf(await create({ runId: RUN_ID }));
     await rm(join(projectDir(projectId), "runs.jsonl"));
     await writeFile(join(projectDir(projectId), "runs", RUN_ID, "state", "left-over"), "");
-    for (const name of [`.tmp-${RUN_ID}`, ".tmp-of-another-run"]) {
-      await mkdir(join(projectDir(projectId), "runs", name, "state"), { recursive: true });
-    }
+    await mkdir(join(projectDir(projectId), "staged", "left-over", "state"), { recursive: true });
     valueOf(await create({ runId: RUN_ID }));
-    expect(
-      (await namesIn(join(projectDir(projectId), "runs"))).filter((name) => /tmp|left/u.test(name)),
-    ).toEqual([]);
+    expect((await namesIn(projectDir(projectId))).filter((name) => /left/u.test(name))).toEqual([]);
     expect(await list()).toHaveLength(1);
+  });
+
+  test("looks through none of the project's other runs", async () => {
+    const { projectId } = valueOf(await create());
+    for (let other = 0; other < 100; other += 1) {
+      await mkdir(join(projectDir(projectId), "runs", `11111111-2222-4333-8444-${100_000_000_000 + other}`));
+    }
+    expect(await namesListed(async () => valueOf(await create()))).toBeLessThan(20);
   });
 
   test.each([
