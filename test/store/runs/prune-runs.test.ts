@@ -174,8 +174,7 @@ describe("what belongs to no run", () => {
   test("is removed where runs are staged as well", async () => {
     await ended(ID(1));
     const staged = join(projectDir, "staged");
-    for (const name of ["cut-short", "young"])
-      await mkdir(join(staged, name, "state"), { recursive: true });
+    for (const name of ["cut-short", "young"]) await mkdir(join(staged, name, "state"), { recursive: true });
     await utimes(join(staged, "cut-short"), old, old);
     for (const stays of [true, false]) {
       expect(await world.store.runs.collect({ ...which, stays })).toMatchObject({ unmade: ["cut-short"] });
