@@ -25,9 +25,11 @@ import {
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
+  comesBefore,
   isEntryName,
   isMaterial,
   isNextKey,
+  isNumberedStep,
   isStepFile,
   isStepFolder,
   nearestStep,
@@ -35,11 +37,13 @@ import {
   resumesRun,
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
-import { unsaidBeside, unsaidWays } from "./unsaid-ways.js";
+import { type UnsaidBeside, unsaidBeside, unsaidWays } from "./unsaid-ways.js";
 import {
   reportMissing,
   reportName,
   takeNext,
+  takenForWay,
+  takenInPlace,
   tellOfFirst,
   tellOfNumber,
   tellOfUnsaid,
@@ -88,6 +92,8 @@ class GraphWalk {
   private readonly helpers = new Set<string>();
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
+  /** Steps that are named in words that are not known, beside other ways, or by names that are not quite theirs. */
+  private readonly unsaid: UnsaidBeside[] = [];
   private readonly names: StepNames;
   private readonly lists: StepLists;
 
@@ -107,9 +113,13 @@ class GraphWalk {
     for (const path of this.order) {
       this.visit(path);
       if (path === this.order.at(-1)) this.followModes();
+      if (path === this.order.at(-1)) this.followUnsaidBeside();
     }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.helpers, this.entry.document]);
+    for (const { from, to, line, isMisnamed } of this.unsaid) {
+      if (!isMisnamed && !this.edges.has(`${from}\n${to}`)) tellOfUnsaid(from, line, to, findings);
+    }
     reportUnreached(tree, { folder, order, reached }, findings);
   }
 
@@ -165,7 +175,7 @@ class GraphWalk {
     this.followNames(path, source);
     this.followLists(path);
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
-    if (this.edgesFrom(path).length > 0) this.tellOfUnsaid(path, source, references);
+    if (this.edgesFrom(path).length > 0) this.noteUnsaidBeside(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (lacksFirst(this.edgesFrom(path))) this.followOrder(path, source);
   }
@@ -232,7 +242,7 @@ class GraphWalk {
         routedTo(rows.get(line.number), line, token) ??
         directiveOf(line, token, before, above.get(line.number));
       if (target.kind === "missing") {
-        if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
+        if (directive.kind === "go") this.noteMisnamed(path, line.number, target.path, directive);
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(this.tree, target.path) && startsFolder(line))
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
@@ -364,16 +374,35 @@ class GraphWalk {
   /** Steps that a text names in words that are not known, where no other lead on. */
   private followUnsaid(path: string, source: SourceText, references: References): void {
     for (const { to, line, ...way } of unsaidWays(this.tree, path, source, references, this.entry)) {
-      const what = `names ${named(nameOf(to))} in words that are not known to lead there: it was taken for a way on`;
-      this.findings.add("warning", path, line, what);
+      this.findings.add("warning", path, line, takenForWay(to));
       this.connect(path, to, line, way);
     }
   }
 
-  private tellOfUnsaid(path: string, source: SourceText, references: References): void {
+  private noteMisnamed(
+    from: string,
+    line: number,
+    missing: string,
+    way: Omit<SourceEdge, "from" | "to">,
+  ): void {
+    reportMissing(this.tree, from, line, missing, this.findings);
+    const to = nearestStep(this.tree, from, missing);
+    if (to !== undefined) this.unsaid.push({ from, line, ...way, to, isMisnamed: true });
+  }
+
+  private noteUnsaidBeside(path: string, source: SourceText, references: References): void {
     const led = new Set(this.edgesFrom(path).map(({ to }) => to));
     const around = { document: this.entry.document, led };
-    tellOfUnsaid(path, unsaidBeside(this.tree, path, source, references, around), this.findings);
+    this.unsaid.push(...unsaidBeside(this.tree, path, source, references, around));
+  }
+
+  /** To those of them that nothing else leads to: else whole steps would be lost. */
+  private followUnsaidBeside(): void {
+    for (const { from, to, line, isMisnamed, ...way } of this.unsaid) {
+      if (this.order.includes(to) || comesBefore(to, from) || !isNumberedStep(to)) continue;
+      this.findings.add("warning", from, line, isMisnamed ? takenInPlace(to) : takenForWay(to));
+      this.connect(from, to, line, { ...way, isDefault: false });
+    }
   }
 
   /** The one step that blocks of code alone lead to: people leave fences open. */

@@ -138,11 +138,26 @@ export class References {
     if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
     const path = this.tree.endingLike(inModule, this.file);
     const isInstalled = inModule !== rest;
+    const own = this.inEntryFolder(inModule);
+    const isElsewhere =
+      path !== undefined && !isBelow(path, this.entryFolder) && !`/${path}`.endsWith(`/${inModule}`);
+    if (own !== undefined && isElsewhere) return { kind: "missing", path: own }; // another workflow has one that is called alike
     if (path !== undefined && (isInstalled || isBelow(path, this.entryFolder))) return { kind: "file", path };
     if (!isInstalled) return OTHER;
     return /(?:^|\/)(?:steps?(?:-\w+)?|\w+-steps)\/[^/]+$/.test(inModule)
       ? { kind: "missing", path: inModule }
       : OTHER;
+  }
+
+  /** The path in this tree of what lies, by its path from where modules are installed, in the workflow's own folder. */
+  private inEntryFolder(installed: string): string | undefined {
+    const parts = installed.split("/");
+    for (let count = parts.length - 1; count > 0; count -= 1) {
+      const folder = parts.slice(0, count).join("/");
+      if (`/${this.entryFolder}`.endsWith(`/${folder}`))
+        return `${this.entryFolder}/${parts.slice(count).join("/")}`;
+    }
+    return undefined;
   }
 
   private inTree(folders: readonly string[], rest: string): Target {

@@ -33,16 +33,20 @@ export function reportName(
   findings.add("warning", path, line, `names ${named(text)}, which ${is}: no edge was made. Name the file`);
 }
 
-/** Says of steps, with the lines that name them, that nothing known is said of them where other ways lead on. */
-export function tellOfUnsaid(
-  path: string,
-  unsaid: ReadonlyMap<string, number>,
-  findings: ImportFindings,
-): void {
-  for (const [to, line] of unsaid) {
-    const what = `names ${named(nameOf(to))} in words that are not known: no way was made, as others lead on`;
-    findings.add("note", path, line, what);
-  }
+/** Of a step that was named in words that are not known, and is led to all the same. */
+export function takenForWay(to: string): string {
+  return `names ${named(nameOf(to))} in words that are not known to lead there: it was taken for a way on`;
+}
+
+/** Of a step that is led to by a name that is nearly its own, and by nothing else. */
+export function takenInPlace(to: string): string {
+  return `${named(nameOf(to))} was taken in the place of what is not there: nothing else leads to it`;
+}
+
+/** Says of a step that nothing known is said of it where other ways lead on. */
+export function tellOfUnsaid(path: string, line: number, to: string, findings: ImportFindings): void {
+  const what = `names ${named(nameOf(to))} in words that are not known: no way was made, as others lead on`;
+  findings.add("note", path, line, what);
 }
 
 /** Of the steps behind one that names none after it the first, with a word on why; undefined, with one as well, where several have its number. */

@@ -25,6 +25,30 @@ export function reportUnreached(tree: SourceTree, walked: Walked, findings: Impo
       findings.add("warning", path, 0, "no step leads here: it is in the package, but no node");
     else findings.add("note", path, 0, reason);
   }
+  if (walked.order.length > 0) reportUnreachedFolders(tree, walked, folders, findings);
+}
+
+/** Says so of each folder of steps below the workflow's own of which none was reached, unless it is another workflow's. */
+function reportUnreachedFolders(
+  tree: SourceTree,
+  walked: Walked,
+  reached: ReadonlySet<string>,
+  findings: ImportFindings,
+): void {
+  const folders = new Set(tree.filesBelow(walked.folder).map(folderOf));
+  for (const folder of folders) {
+    if (folder === walked.folder || reached.has(folder) || !isStepFolder(tree, folder)) continue;
+    const steps = tree.filesIn(folder).filter((path) => isNumberedStep(path) && !walked.reached.has(path));
+    const [first] = steps;
+    if (first === undefined || ownerOf(tree, first, walked) !== undefined) continue;
+    const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
+    findings.add(
+      "warning",
+      folder,
+      0,
+      `nothing leads into this folder: its ${count} are in the package, but no nodes`,
+    );
+  }
 }
 
 function reasonFor(tree: SourceTree, path: string, walked: Walked): string | undefined {

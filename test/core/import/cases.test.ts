@@ -18,12 +18,16 @@ test("an answer that is told of leads nowhere", () => {
   expect(to).toEqual(["step-02-leaf"]);
 });
 
-test("of a list that says no more than names the first is taken, and each other one is told", () => {
+test("of a list that says no more than names the first is taken, and each other one that nothing else leads to", () => {
   const { made, to } = potOf("Ways:", "* `step-02-leaf.md` – green", "* `step-03-cup.md` – black");
-  expect(to).toEqual(["step-02-leaf"]);
+  expect(to).toEqual(["step-02-leaf", "step-03-cup"]);
   expect(said(made, true)).toEqual([
-    expect.stringContaining('steps/step-01-pot.md:6 names "step-02-leaf.md" in words that are not known'),
-    expect.stringContaining('note steps/step-01-pot.md:7 names "step-03-cup.md" in words that are not known'),
+    expect.stringContaining(
+      'steps/step-01-pot.md:6 names "step-02-leaf.md" in words that are not known to lead there: it was taken',
+    ),
+    expect.stringContaining(
+      'steps/step-01-pot.md:7 names "step-03-cup.md" in words that are not known to lead there: it was taken',
+    ),
   ]);
 });
 

@@ -91,3 +91,21 @@ test("a way back in words that are not known is told of where others lead on: it
     'note steps/step-02-leaf.md:6 names "step-01-pot.md" in words that are not known: no way was made, as others lead on',
   ]);
 });
+
+test("a step that is named in words that are not known is not lost where an arrow leads out early", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md":
+      "# 1\n\n- S'il ne veut plus de thé → suivez `./step-03-cup.md`\n\n## Suite\n\nPar défaut : suivez `./step-02-leaf.md`\n",
+    "steps/step-02-leaf.md": "# 2\n\nEnfin, suivez `./step-03-cup.md`\n",
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-03-cup",
+    "step-01-pot step-02-leaf",
+    "step-02-leaf step-03-cup",
+  ]);
+  expect(said(made)).toContain(
+    'warning steps/step-01-pot.md:7 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on',
+  );
+});

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { type Texts, importOf, page, said } from "./step-files.js";
+
+/* Steps that nothing leads to as they are named, or at all. */
+
+const LAST = "# Last\n\nThe workflow is complete.\n";
+const MODES: Texts = {
+  "tea/workflow.md": page(
+    { name: "tea", installed_path: "{project-root}/_bmad/kitchen/tea" },
+    "**IF brewing:** Load `{installed_path}/steps-c/step-01-pot.md`",
+    "**IF tasting:** Load `{installed_path}/steps-v/step-01-taste.md`",
+  ),
+  "tea/steps-c/step-01-pot.md": LAST,
+};
+const labelled = ({ edges }: ReturnType<typeof importOf>) => edges.map(({ from, to }) => `${from} ${to}`);
+
+test("a step of the workflow's own folder that is misnamed is not looked for in another workflow", () => {
+  const made = importOf(
+    {
+      ...Object.fromEntries(Object.entries(MODES).map(([path, text]) => [`_bmad/kitchen/${path}`, text])),
+      "_bmad/kitchen/tea/steps-v/step-01-sip.md": LAST,
+      "_bmad/bar/wine/workflow.md": page({ name: "wine" }, "Load `./steps-v/step-01-taste.md`"),
+      "_bmad/bar/wine/steps-v/step-01-taste.md": LAST,
+    },
+    "_bmad/kitchen/tea/workflow.md",
+  );
+  expect(labelled(made)).toEqual(["workflow step-01-pot", "workflow step-01-sip"]);
+  const [missing, taken, ...others] = said(made, true);
+  expect(missing).toContain(
+    'names "_bmad/kitchen/tea/steps-v/step-01-taste.md", which does not exist; "_bmad/kitchen/tea/steps-v/step-01-sip.md" is like it',
+  );
+  expect(taken).toContain(
+    '"step-01-sip.md" was taken in the place of what is not there: nothing else leads to it',
+  );
+  expect(others).toEqual([]);
+});
+
+test("a file of the project's is the one that is named, whatever the workflow's own folder is called", () => {
+  const made = importOf(
+    {
+      ".agents/tea/SKILL.md": page(
+        { name: "tea", description: "x" },
+        "LOAD the FULL {project-root}/tea/workflow.md and follow it.",
+      ),
+      "tea/workflow.md": "# Tea\n\nBrew it.\n",
+    },
+    ".agents/tea/SKILL.md",
+  );
+  expect(said(made)).toEqual([]);
+});
+
+test("a text among the steps that is none is not taken for one, in whatever words it is named", () => {
+  const made = importOf({
+    "tea/SKILL.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`"),
+    "tea/steps/step-01-pot.md": "# Pot\n\n- Sorten: `./leaves.md`\n\nLoad `./step-02-cup.md`.\n",
+    "tea/steps/step-02-cup.md": LAST,
+    "tea/steps/leaves.md": "# Leaves\n\nGreen, black.\n",
+  });
+  expect(labelled(made)).toEqual(["step-01-pot step-02-cup"]);
+});
+
+test("a step that is misnamed is not led to twice where something else leads to it", () => {
+  const made = importOf({
+    "tea/SKILL.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`"),
+    "tea/steps/step-01-pot.md":
+      "# Pot\n\nLoad `./step-02-leaf.md`. If it is cold, load `./step-03-cups.md`.\n",
+    "tea/steps/step-02-leaf.md": "# Leaf\n\nLoad `./step-03-cup.md`.\n",
+    "tea/steps/step-03-cup.md": LAST,
+  });
+  expect(labelled(made)).toEqual(["step-01-pot step-02-leaf", "step-02-leaf step-03-cup"]);
+});
+
+test("a folder of steps that nothing leads into is told of, unless it is another workflow's", () => {
+  const made = importOf(
+    {
+      "tea/workflow.md": page({ name: "tea" }, "Load `./steps-c/step-01-pot.md`"),
+      "tea/workflow-taste.md": page({ name: "taste" }, "Load `./steps-v/step-01-sip.md`"),
+      "tea/steps-c/step-01-pot.md": LAST,
+      "tea/steps-e/step-01-mend.md": LAST,
+      "tea/steps-e/step-02-glue.md": LAST,
+      "tea/steps-v/step-01-sip.md": LAST,
+    },
+    "tea/workflow.md",
+  );
+  expect(said(made)).toEqual([
+    "warning tea/steps-e:0 nothing leads into this folder: its 2 steps are in the package, but no nodes",
+  ]);
+});
