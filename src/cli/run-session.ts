@@ -128,9 +128,15 @@ export async function withRun<T>(
       throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
     }
     if (known === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
-    const sentence = `${error.message} Start it again from its document with: interlock restore ${shellName(runId)}`;
-    throw new CommandError(sentence, { cause: error });
+    throw new CommandError(`${error.message} ${wayBackWords(known)}`, { cause: error });
   }
+}
+
+/** What to do about a run that a store holds and Temporal no longer knows: one that has completed has nothing to go on with. */
+function wayBackWords({ runId, phase }: Pick<RunMetadata, "runId" | "phase">): string {
+  return phase === "completed"
+    ? `It has completed, and its files are kept: interlock status ${shellName(runId)}`
+    : `Start it again from its document with: interlock restore ${shellName(runId)}`;
 }
 
 /** What has become of a run that Temporal knows and no store does; undefined for one that a store has had. */

@@ -147,6 +147,17 @@ describe("when Temporal's database is gone", () => {
     expect(entries).not.toContain("history.json");
   });
 
+  test("a run that has completed is nobody's to begin again: what is told of it is what is kept", async () => {
+    const { runId } = handle("complete too");
+    const commands = ["status", "cancel", "retry", "replay"];
+    const said = await Promise.all(commands.map((command) => shell.run([command, runId])));
+    expect(said.map(({ code }) => code)).toEqual([0, 1, 1, 1]);
+    for (const { stderr } of said) expect(stderr).not.toContain("interlock restore");
+    for (const { stderr } of said.slice(1)) {
+      expect(stderr).toContain(`It has completed, and its files are kept: interlock status ${runId}`);
+    }
+  });
+
   test("a run can be forked", async () => {
     const { runId } = handle("wait too");
     const outcome = await shell.run(["fork", runId, "--at-visit", "0", "--json"]);
