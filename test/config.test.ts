@@ -207,14 +207,23 @@ describe("the variables", () => {
     });
   });
 
-  test.each(["localhost:80", "80.", "65536", "1.2.3:80", "::1:80", "http://127.0.0.1:80", "-1", "127.0.0.1"])(
-    "%s is no address to listen at",
-    (text) => {
-      expect(refusal({ INTERLOCK_METRICS: text })).toMatch(
-        /^INTERLOCK_METRICS: ".*" must be a port, or an IP address/u,
-      );
-    },
-  );
+  // A port that the system chooses is one that nobody is told of.
+  test.each([
+    "localhost:80",
+    "80.",
+    "0",
+    "127.0.0.1:0",
+    "65536",
+    "1.2.3:80",
+    "::1:80",
+    "http://127.0.0.1:80",
+    "-1",
+    "127.0.0.1",
+  ])("%s is no address to listen at", (text) => {
+    expect(refusal({ INTERLOCK_METRICS: text })).toMatch(
+      /^INTERLOCK_METRICS: ".*" must be a port, or an IP address/u,
+    );
+  });
 
   test.each([
     [{}, undefined],

@@ -13,7 +13,8 @@ export interface ListenAddress {
 export const listenAddress = z.string().transform((text, context): ListenAddress => {
   const [, named = "127.0.0.1", port] = /^(?:(\[[\da-f:.]+\]|[\d.]+):)?(\d{1,5})$/i.exec(text) ?? [];
   const host = named.replace(/^\[|\]$/g, "");
-  if (port !== undefined && Number(port) <= 65_535 && isIP(host) !== 0) return { host, port: Number(port) };
+  const number = Number(port);
+  if (number >= 1 && number <= 65_535 && isIP(host) !== 0) return { host, port: number };
   context.addIssue({
     code: "custom",
     message: `"${excerpt(text)}" must be a port, or an IP address and a port, as 127.0.0.1:9464`,
