@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
@@ -263,15 +263,19 @@ async function readersProject(dir: string): Promise<string> {
 }
 
 test(
-  "the page on embedding: its programs compile as a reader's do, and the first one runs a package",
+  "the pages' programs compile as a reader's do, and the first one of that on embedding runs a package",
   { tags: "slow" },
   async () => {
     const { dir, store, projectRoot, environment, packageId } = await embedded(() =>
       Promise.reject(new Error()),
     );
-    const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8");
-    const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
-    expect(blocks).toHaveLength(4);
+    const docs = (await readdir(join(ROOT, "docs"))).filter((name) => name.endsWith(".md"));
+    const pages = ["docs/embedding.md", "README.md", ...docs.map((name) => `docs/${name}`)];
+    const texts = await Promise.all([...new Set(pages)].map((page) => readFile(join(ROOT, page), "utf8")));
+    const blocks = texts.flatMap((page) =>
+      [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text),
+    );
+    expect(blocks.length).toBeGreaterThanOrEqual(8);
     const project = await readersProject(dir);
     for (const [index, text] of blocks.entries()) {
       const own = text.replaceAll("/srv/shop", projectRoot).replaceAll("create-story", packageId);
