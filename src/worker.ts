@@ -28,7 +28,7 @@ import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { type DefinedTool, type ToolDefinition, defineTool } from "./tools/external/define-tool.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
-import { type Instrument, watched } from "./worker/instrument.js";
+import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
 import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
@@ -114,7 +114,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       },
       seals,
       toolHost,
-      ...defined({ external }),
+      ...defined({ external, watchCall: watchedCalls(instruments) }),
       ...(notifier === undefined ? {} : { announce: notifier.announce }),
       bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
       longestModelTimeoutMs: config.longestModelTimeoutMs,

@@ -2,6 +2,7 @@ import { Context } from "@temporalio/activity";
 import type { Activities, ModelTurnInput, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
 import { isOverPhase } from "../core/run/phase.js";
+import type { WatchCall } from "../core/tools/watched-call.js";
 import { BegunTurns } from "./begun-turns.js";
 import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
@@ -29,6 +30,8 @@ export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesse
   readonly toolHost: ToolHost;
   /** The tools that are not the engine's own, where there are any. */
   readonly external?: ExternalTools;
+  /** Sees each call of a tool, in whichever activity it is made. */
+  readonly watchCall?: WatchCall;
   /** Is told of each change of phase once it is recorded, and of a run's start as change 0: again where an activity is repeated. */
   readonly announce?: (told: Announced) => Promise<void>;
 }

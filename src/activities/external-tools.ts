@@ -3,6 +3,7 @@ import type { ModelTurnInput, ToolCallInput, ToolCallOutcome } from "../contract
 import type { ErrorCode } from "../core/errors.js";
 import type { Agent } from "../core/package/schemas.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import type { WatchCall } from "../core/tools/watched-call.js";
 import { findAgent } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { runExternalCall } from "../tools/external/external-call.js";
@@ -11,7 +12,7 @@ import { NotReached, type ToolPlace } from "../tools/external/tool-source.js";
 import { toolPolicyOf } from "../tools/graph/tool-policy.js";
 import { unwrap } from "./failures.js";
 import { openFiles, permittedProject } from "./run-scope.js";
-import { toOutcome } from "./run-tool.js";
+import { toOutcome, watchedCall } from "./run-tool.js";
 
 /** The external tools that a turn's agent has now. A rehearsal has none: its model is a script. */
 export async function offerOf(
@@ -31,7 +32,7 @@ export async function offerOf(
 
 /** Calls an external tool, once as its effect says, or returns what is recorded of the call. */
 export async function callExternalTool(
-  deps: { readonly store: Store; readonly external?: ExternalTools },
+  deps: { readonly store: Store; readonly external?: ExternalTools; readonly watchCall?: WatchCall },
   input: ToolCallInput,
   context: Context,
 ): Promise<ToolCallOutcome> {
@@ -47,13 +48,17 @@ export async function callExternalTool(
   if (call?.external === undefined)
     throw new Error("The conversation holds no such call of an external tool.");
   const { place, agent } = await placeOf(store, run, agentId);
-  const executed = await runExternalCall(external, files, {
-    call: { ...call, external: call.external },
-    place,
-    scope: { runId: run.runId, nodeId, signal: context.cancellationSignal },
-    maxResultBytes: toolPolicyOf(agent).maxReadBytes,
-  });
-  return toOutcome(executed);
+  const named = { ...call, external: call.external };
+  const make = async () =>
+    toOutcome(
+      await runExternalCall(external, files, {
+        call: named,
+        place,
+        scope: { runId: run.runId, nodeId, signal: context.cancellationSignal },
+        maxResultBytes: toolPolicyOf(agent).maxReadBytes,
+      }),
+    );
+  return deps.watchCall?.(watchedCall(named.external.name, input), make) ?? make();
 }
 
 /** Whose tools they are: what the package allows its agent; what the operator allows is the sources' to say. */

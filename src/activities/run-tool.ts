@@ -1,4 +1,5 @@
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { defined } from "../core/defined.js";
 import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
@@ -6,6 +7,8 @@ import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
 import { cutText } from "../core/text.js";
 import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { ModelCall } from "../core/tools/model-call.js";
+import { canonicalToolName } from "../core/tools/tool-specs.js";
+import type { WatchCall, WatchedCall } from "../core/tools/watched-call.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
@@ -14,15 +17,36 @@ import type { ExecutedCall } from "../tools/recorded-call.js";
 import { unwrap } from "./failures.js";
 import { executionOf, openFiles, permittedProject } from "./run-scope.js";
 
+/** What calls of the engine's own tools work with. */
+interface RunToolDeps {
+  readonly store: Store;
+  readonly toolHost: ToolHost;
+  readonly bundles: BundleHost;
+  readonly watchCall?: WatchCall;
+}
+
 /** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
-export async function runTool(
-  deps: { readonly store: Store; readonly toolHost: ToolHost; readonly bundles: BundleHost },
+export async function runTool(deps: RunToolDeps, input: ToolCallInput): Promise<ToolCallOutcome> {
+  const files = await openFiles(deps.store, input.run);
+  const call = await recordedCall(files, input);
+  const isOfBundle = input.run.kind === "bundle";
+  const make = () =>
+    isOfBundle ? runBundleTool(deps.bundles, call, input) : runGraphTool(deps, call, input);
+  const tool = isOfBundle ? bundleToolName(call.name) : canonicalToolName(call.name);
+  if (tool === undefined || input.refusal !== undefined || deps.watchCall === undefined) return make();
+  return deps.watchCall(watchedCall(tool, input), make);
+}
+
+export function watchedCall(tool: string, { callId, run, nodeId, agentId }: ToolCallInput): WatchedCall {
+  return { tool, callId, runId: run.runId, nodeId, agentId };
+}
+
+async function runGraphTool(
+  deps: RunToolDeps,
+  call: RecordedModelCall,
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   const { run } = input;
-  const files = await openFiles(deps.store, run);
-  const call = await recordedCall(files, input);
-  if (run.kind === "bundle") return runBundleTool(deps.bundles, call, input);
   const project = await permittedProject(deps.store, run);
   const executed = await deps.toolHost.executeForEngine(
     {

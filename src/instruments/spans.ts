@@ -1,7 +1,6 @@
 import type { api as Api } from "@opentelemetry/sdk-node";
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
-import { BUNDLE_TOOLS } from "../core/bundle/bundle-tools.js";
-import { FILE_TOOLS, STATE_TOOL } from "../core/tools/tool-specs.js";
+import type { WatchCall } from "../core/tools/watched-call.js";
 import type { ChatModel } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import {
@@ -14,34 +13,37 @@ import {
 import { type RunContext, runContextOf } from "./run-context.js";
 
 const RUN = Symbol("the run that an activity works for");
-/** The activities that are calls of tools; `state.persist` saves what a call changes in the state document. */
-const TOOLS: ReadonlySet<string> = new Set([...FILE_TOOLS, STATE_TOOL, ...BUNDLE_TOOLS, "state.persist"]);
-
-/** A span for each call of a tool, and for all below an activity: whose run it is. */
-export function spansOfTools(api: typeof Api, tracer: Api.Tracer): ActivityInterceptorsFactory {
-  return ({ info }) => ({
+/** For all below an activity: whose run it is. */
+export function runsOfActivities(api: typeof Api): ActivityInterceptorsFactory {
+  return () => ({
     inbound: {
       execute(input, next) {
-        const run = runContextOf(input.args);
-        const context = api.context.active().setValue(RUN, run);
-        if (!TOOLS.has(info.activityType)) return api.context.with(context, () => next(input));
-        const attributes = {
-          "gen_ai.operation.name": "execute_tool",
-          "gen_ai.tool.name": info.activityType,
-          "gen_ai.tool.type": "function",
-          ...(run?.callId === undefined ? {} : { "gen_ai.tool.call.id": run.callId }),
-          ...runAttributes(run),
-        };
-        const name = `execute_tool ${info.activityType}`;
-        return inSpan(tracer.startSpan(name, { attributes }, context), api, context, async (span) => {
-          const outcome = await next(input);
-          const code = codeOf(outcome);
-          if (code !== undefined) fail(span, api, code);
-          return outcome;
-        });
+        const context = api.context.active().setValue(RUN, runContextOf(input.args));
+        return api.context.with(context, () => next(input));
       },
     },
   });
+}
+
+/** A span for each call of a tool. */
+export function spansOfCalls(api: typeof Api, tracer: Api.Tracer): WatchCall {
+  return ({ tool, callId, runId, nodeId, agentId }, make) => {
+    const attributes = {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+      "gen_ai.tool.type": "function",
+      "gen_ai.tool.call.id": callId,
+      ...runAttributes({ run: { runId }, nodeId, agentId }),
+    };
+    const context = api.context.active();
+    const span = tracer.startSpan(`execute_tool ${tool}`, { attributes }, context);
+    return inSpan(span, api, context, async () => {
+      const outcome = await make();
+      const code = codeOf(outcome);
+      if (code !== undefined) fail(span, api, code);
+      return outcome;
+    });
+  };
 }
 
 /** A span for each request to a model. */
@@ -75,10 +77,10 @@ async function inSpan<T>(
   span: Api.Span,
   api: typeof Api,
   context: Api.Context,
-  run: (span: Api.Span) => Promise<T>,
+  run: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await api.context.with(api.trace.setSpan(context, span), () => run(span));
+    return await api.context.with(api.trace.setSpan(context, span), run);
   } catch (error) {
     fail(
       span,

@@ -9,7 +9,7 @@ import { ended, excerpt } from "../core/text.js";
 import { version } from "../worker/version.js";
 import { bundleWorkflows } from "../worker/workflow-bundle.js";
 import { moduleFile } from "../package-place.js";
-import { spansOfModel, spansOfTools } from "./spans.js";
+import { runsOfActivities, spansOfCalls, spansOfModel } from "./spans.js";
 
 export interface TracesOptions {
   /** Spans of model calls hold what was said. */
@@ -82,8 +82,9 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
           inbound: new interceptors.OpenTelemetryActivityInboundInterceptor(context),
           outbound: new interceptors.OpenTelemetryActivityOutboundInterceptor(context),
         }),
-        spansOfTools(api, tracer),
+        runsOfActivities(api),
       ],
+      watchCall: spansOfCalls(api, tracer),
       watchModel: (model) => spansOfModel(api, tracer, model, captureContent),
       workflows: {
         sinks: {

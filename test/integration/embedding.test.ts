@@ -6,6 +6,7 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type ChatAnswer, type ChatModel, type ChatRequest, ModelError, openStore } from "../../src/index.js";
 import { z } from "zod";
 import { type WorkerOptions, defineTool, startWorker } from "../../src/worker.js";
+import type { WatchCall } from "../../src/core/tools/watched-call.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { openPlace } from "../fakes/place.js";
@@ -241,6 +242,46 @@ test("a tool in code is offered beside the engine's own, called, and in audit an
   const files = valueOf(await store.runs.openFiles(found.projectId, run.runId));
   expect(await readFile(files.logFile, "utf8")).toContain('"toolName":"tickets.find"');
 });
+
+test.each(["turns", "nodes"] as const)(
+  "whoever watches a worker sees each call of a tool, where steps are %s: files, tools in code, the state document",
+  async (steps) => {
+    const bell = defineTool({
+      name: "house.bell",
+      description: "Rings.",
+      input: z.strictObject({}),
+      effect: "none",
+      agents: ["author"],
+      run: () => "Rung.",
+    });
+    const calling = (name: string, args: object) => () => ({
+      ...straightOn({ messages: [] } as never), // of no node: its own call is replaced
+      toolCalls: [{ id: name, name, argumentsJson: JSON.stringify(args) }],
+    });
+    const { complete } = failingWith(
+      calling("fs_read", { path: "@state/workflow.md" }),
+      calling("house_bell", {}),
+      calling("no_such_tool", {}),
+    );
+    const seen: unknown[] = [];
+    const watchCall: WatchCall = async ({ tool, nodeId, runId }, make) => {
+      const outcome = await make();
+      seen.push([tool, nodeId, runId, outcome]);
+      return outcome;
+    };
+    const { start } = await embedded(complete, { tools: [bell], instruments: [{ watchCall }] });
+    const run = await start({ steps });
+    await run.result();
+    const made = expect.objectContaining({ ok: true }) as unknown;
+    expect(seen).toEqual([
+      ["fs.read", "ask", run.runId, made],
+      ["house.bell", "ask", run.runId, made],
+      ["fs.apply_patch", "ask", run.runId, made],
+      ["fs.apply_patch", "middle", run.runId, made],
+      ["fs.apply_patch", "finish", run.runId, made],
+    ]);
+  },
+);
 
 /** A reader's project: it has the package, and the types of Node. */
 async function readersProject(dir: string): Promise<string> {

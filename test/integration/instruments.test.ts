@@ -177,6 +177,9 @@ describe("a worker with all instruments, and one run that it carries", () => {
       "gen_ai.tool.name": "fs.read",
       "gen_ai.conversation.id": runId,
     });
+    const changes = named("execute_tool fs.apply_patch"); // of the state document, one refused
+    expect(changes.map(({ attributes }) => attributes["error.type"])).toContain(undefined);
+    for (const { traceId } of changes) expect(traceId).toBe(start?.traceId);
     const [failed, answered] = asked;
     expect(failed?.attributes).toMatchObject({ "error.type": "LLM_HTTP_ERROR" });
     expect(answered?.kind).toBe(3); // CLIENT
