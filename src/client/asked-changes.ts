@@ -19,7 +19,7 @@ export const ANSWER_FIELDS: Readonly<Record<keyof RunAnswer, true>> = {
   answerId: true,
 };
 
-/** Where a fork begins, and what it has of its own. */
+/** Where a fork begins, and what it has of its own. With neither node nor visit it begins with the newest boundary, with both where both hold. */
 export interface ForkRun {
   /** The new run begins at this node, as the old one entered it last. */
   readonly fromNode?: string;

@@ -23,7 +23,7 @@ export interface ForkPoint {
 export type WrittenFiles = ReadonlyMap<string, { readonly sha256: string; readonly blobs: Blobs }>;
 
 /**
- * Finds where a fork begins: after a visit, or where a node was entered last. Faults: `E_RUN_NOT_FOUND` for a run that
+ * Finds where a fork begins: after a visit, where a node was entered last, or both; the newest moment where neither is named. Faults: `E_RUN_NOT_FOUND` for a run that
  * is not in the store or is no graph run, `E_PRECONDITION_FAILED` for a moment that there never was, with those there were.
  */
 export async function findForkPoint(
@@ -45,7 +45,9 @@ export async function findForkPoint(
   );
   if (boundary === undefined) {
     const entered = [...new Set(boundaries.map(({ next }) => next))];
-    const wanted = from.fromNode === undefined ? `visit ${from.visit}` : `"${excerpt(from.fromNode)}"`;
+    const visit = from.visit === undefined ? [] : [`visit ${from.visit}`];
+    const node = from.fromNode === undefined ? [] : [`"${excerpt(from.fromNode)}"`];
+    const wanted = [...node, ...visit].join(" after ");
     return fail(
       "E_PRECONDITION_FAILED",
       `The run was never at ${wanted}. It entered: ${listSome(entered)} (visits 0 to ${boundaries.at(-1)?.visit}).`,

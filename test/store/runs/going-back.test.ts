@@ -183,6 +183,16 @@ describe("fork points", () => {
     expect(await at({})).toBe(4);
   });
 
+  test.each([
+    [{ fromNode: "nope" }, 'never at "nope".'],
+    [{ visit: 9 }, "never at visit 9."],
+    [{ fromNode: "qa", visit: 2 }, 'never at "qa" after visit 2.'],
+  ])("a moment that there never was is named as it was asked for: %j", async (from, words) => {
+    const { world, run } = await worldWithBoundaries();
+    const found = await findForkPoint(world.store.runs, { runId: run.runId, ...from });
+    expect(found).toMatchObject({ ok: false, error: { message: expect.stringContaining(words) as string } });
+  });
+
   test("the graph state is that of the newest snapshot by then, else the first one", async () => {
     const { world, run, files } = await worldWithBoundaries();
     const initial = withoutHistory(createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1" }));
