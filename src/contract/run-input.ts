@@ -179,6 +179,9 @@ export interface RunInputs {
  * words that are too long.
  */
 export function validateRunInput<W extends RunWorkflow>(workflow: W, input: unknown): Result<RunInputs[W]> {
+  if (!Object.hasOwn(startSchemas, workflow)) {
+    return notValid([{ path: "workflow", message: `must be ${Object.keys(startSchemas).join(" or ")}` }]);
+  }
   const bounds = boundsProblem(input, REQUEST_BOUNDS);
   if (bounds !== undefined) return notValid(schemaErrors([bounds]));
   if (isObject(input) && Object.hasOwn(input, "carried")) return notValid([CARRIED_BY_NOBODY]);

@@ -39,6 +39,19 @@ test("an input is valid with all fields, with none that may be absent, and on Wi
   expect(validateRunInput("bundleRun", bundle)).toEqual({ ok: true, value: bundle });
 });
 
+test.each(["storyRun", "toString", "", undefined])(
+  "of a workflow type that is none, %j, it is said which there are",
+  (type) => {
+    expect(validateRunInput(type as never, GRAPH)).toMatchObject({
+      ok: false,
+      error: {
+        code: "E_SCHEMA_VALIDATION",
+        message: expect.stringContaining("workflow: must be graphRun or bundleRun") as string,
+      },
+    });
+  },
+);
+
 test("a fault names each field that is wrong, and how often more is", () => {
   const verdict = validateRunInput("graphRun", { projectRoot: 1, packageId: 2, runId: 3, resume: 4 });
   expect(verdict).toMatchObject({
