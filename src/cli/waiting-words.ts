@@ -13,8 +13,10 @@ export interface Standing {
   readonly isTurnOld?: boolean;
   /** What has come of the answer that is being given, where the store is at hand. */
   readonly answer?: WatchedAnswer;
-  /** Answers can be seen as they come: where none is, none is being given. */
+  /** Answers can be seen as they come, from elsewhere a while later: where none is, none is being given. */
   readonly seesAnswers: boolean;
+  /** One was seen in this try of the turn: where none is any more, it is over. */
+  readonly hasAnswered: boolean;
   /** Why the turn waits for another worker: none that was asked has the run's model. Between two tries nothing is at work. */
   readonly missing?: string;
   /** Which run below waits for a person, and with what. */
@@ -195,13 +197,14 @@ function isPast(at: string | undefined, now: number): boolean {
 /** How long nothing has come of an answer; undefined while that is not worth a word. */
 function silenceOf(
   { activity, standing, startedAt, attempt }: PendingActivity,
-  { answer, seesAnswers, now }: Standing,
+  { answer, seesAnswers, hasAnswered, now }: Standing,
 ): { readonly seconds: number; readonly words: string } | undefined {
   if (activity !== MODEL_TURN || standing !== "running" || startedAt === undefined) return undefined;
   const isWatched = answer !== undefined && answer.attempt === attempt;
-  if (!isWatched && seesAnswers) return undefined;
+  if (!isWatched && hasAnswered) return undefined;
   const seconds = secondsSince(isWatched ? (answer.lastAt ?? answer.startedAt) : startedAt, now);
-  if (seconds < (SILENCE_STEPS_S[0] ?? 0)) return undefined;
+  const [first = 0, second = 0] = SILENCE_STEPS_S;
+  if (seconds < (isWatched || !seesAnswers ? first : second)) return undefined;
   if (!isWatched) return { seconds, words: `no answer yet for ${seconds} s.` };
   const what = answer.lastAt === undefined ? "no answer yet from" : "nothing more from";
   const timeout = Math.round(answer.timeoutMs / 1_000);

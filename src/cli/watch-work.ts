@@ -45,6 +45,7 @@ export async function watchWork(
   let temporal: Standing["temporal"];
   let answer: WatchedAnswer | undefined;
   let seesAnswers = false;
+  let answered = "";
   let coming: Promise<LiveAnswer | undefined> | undefined;
   while (!signal.aborted) {
     const { turn } = said();
@@ -74,6 +75,9 @@ export async function watchWork(
     const came = await Promise.race([coming, sleep(LATE_MS, LATE, { ref: false })]);
     if (came !== LATE) answer = watched(answer, came);
     seesAnswers ||= answer !== undefined;
+    const atWork = known.work.activities.find(isModelTurn);
+    const tried = `${atWork?.scheduledAt ?? ""} ${atWork?.attempt ?? 0}`;
+    if (answer !== undefined && answer.attempt === atWork?.attempt) answered = tried;
     if (signal.aborted) return;
     const { askedAt = Number.POSITIVE_INFINITY, ...last } = said();
     show({
@@ -83,6 +87,7 @@ export async function watchWork(
       isTurnOld: askedAt <= begun.at,
       now: Date.now(),
       seesAnswers,
+      hasAnswered: answered === tried,
       ...defined({ temporal }),
       ...(answer === undefined ? {} : { answer }),
     });

@@ -33,6 +33,7 @@ const standing = (activity: PendingActivity, more: Partial<Standing> = {}): Stan
   work: { activities: [activity] },
   turn: "model turn 3 · ask",
   seesAnswers: true,
+  hasAnswered: true,
   now: NOW,
   ...more,
 });
@@ -84,7 +85,18 @@ describe("what a run waits for", () => {
     expect(
       waitingLines(standing(RUNNING, { answer: { ...came, lastAt: "2026-03-04T05:06:41.000Z" } })),
     ).toHaveLength(1);
-    expect(waitingLines(standing(RUNNING, { seesAnswers: false }))[1]).toBe("no answer yet for 42 s.");
+    const unseen = { seesAnswers: false, hasAnswered: false };
+    expect(waitingLines(standing(RUNNING, unseen))[1]).toBe("no answer yet for 42 s.");
+  });
+
+  test("says that nothing is seen of an answer where others were seen: before a model is asked, servers of tools are", () => {
+    const words = "no answer yet for 42 s.";
+    const asked = standing(RUNNING, { hasAnswered: false });
+    expect(waitingLines(asked)[1]).toBe(words);
+    expect(noticesOf(asked).map(({ text }) => text)).toEqual([`model turn 3 · ask: ${words}`]);
+    const soon = { now: Date.parse(AT) + 9_000 }; // from elsewhere answers are seen every eight seconds
+    expect(waitingLines({ ...asked, ...soon })).toHaveLength(1);
+    expect(noticesOf(standing(RUNNING))).toEqual([]); // the answer is there, and is being written down
   });
 
   test("says once for each attempt why it failed, and counts down to the next", () => {

@@ -4,6 +4,7 @@ import type { PendingWork } from "../../src/client/pending-work.js";
 import type { JsonReadName, StoreReader } from "../../src/contract/reads.js";
 import { ok } from "../../src/core/errors.js";
 import { liveAnswers } from "../../src/cli/live-answers.js";
+import type { LiveAnswer } from "../../src/store/runs/live-answer.js";
 import type { Standing } from "../../src/cli/waiting-words.js";
 import { type Said, type WorkSource, watchWork } from "../../src/cli/watch-work.js";
 
@@ -140,6 +141,46 @@ test("a turn that has begun after the run was asked is not taken for the one tha
   said = { turn: "model turn 1 · next", askedAt: Date.now() };
   await vi.advanceTimersByTimeAsync(1_000);
   expect(seen.at(-1)).toMatchObject({ turn: "model turn 1 · next", isTurnOld: false });
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await watching;
+});
+
+test("that an answer was seen is known of the try that it was seen in", async () => {
+  const turn = (attempt: number): PendingWork => ({
+    activities: [
+      { activity: "model.turn", standing: "running", attempt, scheduledAt: "2026-01-01T00:00:00Z" },
+    ],
+  });
+  const answer = {
+    ...CALL,
+    offset: 1,
+    text: "",
+    restarts: true,
+    thinking: 0,
+    calls: [],
+  } as unknown as LiveAnswer;
+  let work = turn(1);
+  let comes: LiveAnswer | undefined;
+  const seen: Standing[] = [];
+  const stop = new AbortController();
+  const watching = watchWork(
+    { pendingWork: () => Promise.resolve(work) } as Partial<RunHandle> as RunHandle,
+    { live: () => Promise.resolve(comes), nobody: () => Promise.resolve("nobody") },
+    () => ({ turn: "model turn 1" }),
+    (standing) => void seen.push(standing),
+    stop.signal,
+  );
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(seen.at(-1)).toMatchObject({ seesAnswers: false, hasAnswered: false });
+  comes = answer;
+  await vi.advanceTimersByTimeAsync(1_000);
+  comes = undefined;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(seen.at(-1)).toMatchObject({ seesAnswers: true, hasAnswered: true });
+  work = turn(2);
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(seen.at(-1)).toMatchObject({ seesAnswers: true, hasAnswered: false });
   stop.abort();
   await vi.advanceTimersByTimeAsync(1_000);
   await watching;
