@@ -20,7 +20,7 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--completed", "those that have completed")
     .option("--project <project>", "those of one project: a directory, a name or an id")
     .option("--package <name>", "those of one package: its id, or how that begins")
-    .option("--since <time>", "those begun since then: 30m, 2h, 3d, 1w, or a date")
+    .option("--since <time>", "those begun, or retried, since then: 30m, 2h, 3d, 1w, or a date")
     .option("--store <store>", "those of one store: its name or id")
     .option("--query <query>", "those that Temporal finds with a query as well")
     .option("--limit <n>", "how many at most (default: 50)")
