@@ -1,3 +1,4 @@
+import { type ApplicationFailure, Context } from "@temporalio/activity";
 import type { OpenRunInput } from "../contract/activities.js";
 import type { GraphRunInput } from "../contract/run.js";
 import type { RunRef } from "../core/run/run-ref.js";
@@ -10,7 +11,7 @@ import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { endWritesBefore } from "../tools/sandbox/temporary-file.js";
 import { platformPins } from "../tools/sandbox/workspace.js";
-import { unwrap } from "./failures.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
 import type { ModelChoiceDeps } from "./run-models.js";
 import { openFiles } from "./run-scope.js";
 import type { SigningDeps } from "./signed-run.js";
@@ -66,8 +67,26 @@ export async function beginExecution(
   return run;
 }
 
+/** What the activity fails with where a run that was made cannot begin. */
+export async function unopened(
+  store: Store,
+  run: RunRef,
+  fault: Fault,
+  now: Date,
+): Promise<ApplicationFailure> {
+  const failure = toApplicationFailure(fault);
+  if (!isTriedAgain(failure)) await noteUnopened(store, run, fault, now);
+  return failure;
+}
+
+function isTriedAgain({ nonRetryable }: ApplicationFailure): boolean {
+  if (nonRetryable === true) return false;
+  const { attempt, retryPolicy } = Context.current().info;
+  return attempt < (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
+}
+
 /** A run that has no session fails before its first phase: what the store says of it must not be that it is idle. */
-export async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date): Promise<void> {
+async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date): Promise<void> {
   const known = unwrap(await store.runs.findRun(run.runId));
   if (known.phase !== "idle") return; // another attempt has opened it
   const files = await openFiles(store, run);

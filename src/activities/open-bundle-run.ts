@@ -7,8 +7,8 @@ import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { permittedBundle } from "../tools/bundle/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
-import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
-import { toApplicationFailure, unwrap } from "./failures.js";
+import { type OpenRunDeps, beginExecution, runRef, unopened, workflowOf } from "./begin-execution.js";
+import { unwrap } from "./failures.js";
 import { chooseModels } from "./run-models.js";
 
 type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
@@ -50,10 +50,7 @@ export async function openBundleRun(
   const now = new Date();
   const words = input.input === undefined ? {} : { input: input.input };
   const session = await bundles.openSession(input.runId, { ...words, now });
-  if (!session.ok) {
-    await noteUnopened(store, run, session.error, now);
-    throw toApplicationFailure(session.error);
-  }
+  if (!session.ok) throw await unopened(store, run, session.error, now);
   await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {

@@ -17,7 +17,7 @@ import type { RunBeginning } from "../store/runs/create-request.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
-import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
+import { type OpenRunDeps, beginExecution, runRef, unopened, workflowOf } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 import { chooseModels } from "./run-models.js";
 import { executionOf, openFiles, permittedProject } from "./run-scope.js";
@@ -70,8 +70,7 @@ export async function openGraphRun(
     if (point !== undefined && run.projectId !== point.run.projectId) {
       const brought = await bringFiles(store, run, point);
       if (!brought.ok && input.fork?.allowMissing !== true) {
-        await noteUnopened(store, run, brought.error, new Date());
-        throw toApplicationFailure(brought.error);
+        throw await unopened(store, run, brought.error, new Date());
       }
     }
     const document = unwrap(await files.state.read());

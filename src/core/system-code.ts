@@ -16,7 +16,32 @@ export function requireSystemCode(error: unknown): string {
 
 /** What helps where something could not be written: room on a full disk, else what is known of the place. */
 export function writeRemedy(code: string, ofPlace: string): string {
-  return code === "ENOSPC" || code === "EDQUOT" ? "make room there, and call again" : ofPlace;
+  return isFull(code) ? "make room there, and call again" : ofPlace;
+}
+
+/** A disk, or what one user may have of it. */
+export function isFull(code: string): boolean {
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** What stays as it is until somebody sees to that place; the rest, such as a full disk or too many open files, may pass by itself. */
+const LASTING: ReadonlySet<string> = new Set([
+  "EACCES",
+  "EEXIST",
+  "EILSEQ",
+  "EINVAL",
+  "EISDIR",
+  "ELOOP",
+  "ENAMETOOLONG",
+  "ENOENT",
+  "ENOTDIR",
+  "ENOTEMPTY",
+  "EPERM",
+  "EROFS",
+]);
+
+export function isLasting(code: string): boolean {
+  return LASTING.has(code);
 }
 
 /** What such an error says. */

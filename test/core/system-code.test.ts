@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  isLasting,
   requireSystemCode,
   systemCode,
   systemWords,
@@ -54,4 +55,9 @@ test("what cannot be read now is not said to be damaged", () => {
   expect(unreadNow("/store/roots.json", "EACCES")).toMatch(
     /^\/store\/roots\.json cannot be read now \(EACCES\)/,
   );
+});
+
+test("what a machine lacks for a moment is told from what stays until somebody sees to the place", () => {
+  const codes = ["ENOSPC", "EDQUOT", "EMFILE", "EIO", "EACCES", "EROFS", "ENOTDIR"];
+  expect(codes.filter(isLasting)).toEqual(["EACCES", "EROFS", "ENOTDIR"]);
 });

@@ -6,11 +6,16 @@ import { type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
+import { requireSystemCode, unreadNow } from "../../core/system-code.js";
+import { notMade } from "./not-made.js";
 
 /** The file that says what a session is and what it holds; the runtime alone writes it. */
 export const MANIFEST_NAME = "manifest.json";
 
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+const MANIFEST = `{session-folder}/${MANIFEST_NAME}`;
+/** What the system says where none is, or something else in its place. */
+const NO_MANIFEST: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 /** Left for what changes when no file is added. */
 const ROOM_BYTES = 64 * 1024;
 /** More files than this are not saved in one session. */
@@ -57,7 +62,7 @@ export function sessionDir({ outputRoot, sessionId }: SessionPlace): string {
 /**
  * Makes a session folder with its manifest in one step. For the run that has it already, it is that session again, so that
  * what a crash cut short can be repeated. Faults: `E_PRECONDITION_FAILED` when the id belongs to something else,
- * `E_PROJECT_INVALID` when the folder cannot be made.
+ * `E_PROJECT_INVALID` when the folder cannot be made, `E_INTERNAL` when it cannot be made or read now.
  */
 export async function openSessionFolder(
   place: SessionPlace,
@@ -75,19 +80,17 @@ export async function openSessionFolder(
       await rename(staging, final);
       await syncDirectory(place.outputRoot);
     }
-  } catch {
+  } catch (error) {
     // Whoever was first has made it, and cleared away what a second attempt of the same run was about to put there.
     if (!(await exists(final))) {
-      return fail(
-        "E_PROJECT_INVALID",
-        "The session folder cannot be made. Check the output directory's permissions.",
-      );
+      return notMade("The session folder", "Check the output directory's permissions.", error);
     }
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
-  const known = await readManifest(place);
-  if (!known.ok || known.value.runId !== manifest.runId) {
+  const known = await standingManifest(place);
+  if (!known.ok) return known;
+  if (known.value?.runId !== manifest.runId) {
     return fail(
       "E_PRECONDITION_FAILED",
       `The session id "${place.sessionId}" is taken. Choose another, or none.`,
@@ -97,7 +100,7 @@ export async function openSessionFolder(
   for (const name of await readdir(place.outputRoot)) {
     if (name.startsWith(prefix)) await rm(join(place.outputRoot, name), { recursive: true, force: true });
   }
-  return known;
+  return ok(known.value);
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -107,13 +110,28 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Fault: `E_INTERNAL` when the manifest is missing or damaged. */
+/** Fault: `E_INTERNAL` when the manifest is missing or damaged, or cannot be read now. */
 export async function readManifest(place: SessionPlace): Promise<Result<SessionManifest>> {
+  const found = await standingManifest(place);
+  if (!found.ok) return found;
+  return found.value === undefined
+    ? fail("E_INTERNAL", `${MANIFEST} is missing or damaged.`)
+    : ok(found.value);
+}
+
+/** Undefined where it is missing, damaged or no file of ours. Fault: `E_INTERNAL` when it cannot be read now: then nobody knows. */
+async function standingManifest(place: SessionPlace): Promise<Result<SessionManifest | undefined>> {
+  let bytes: Buffer;
   try {
-    const bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
+    bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
+  } catch (error) {
+    const code = requireSystemCode(error);
+    return NO_MANIFEST.has(code) ? ok(undefined) : fail("E_INTERNAL", unreadNow(MANIFEST, code));
+  }
+  try {
     return ok(manifestSchema.parse(JSON.parse(bytes.toString("utf8"))));
   } catch {
-    return fail("E_INTERNAL", "{session-folder}/manifest.json is missing or damaged.");
+    return ok(undefined);
   }
 }
 

@@ -16,6 +16,7 @@ import { failpoint } from "../../core/failpoint.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { openOwnFile } from "../disk/own-file.js";
+import { notMade } from "./not-made.js";
 import type { Project } from "./project-id.js";
 import { DamagedIndex, type RunIndex } from "./run-index.js";
 import type { RunMetadata } from "./run-metadata.js";
@@ -121,14 +122,12 @@ function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
   let made = false;
   try {
     made = mkdirSync(artifacts, { recursive: true }) !== undefined;
-    if (statSync(artifacts).isDirectory()) return isClosed(artifacts) ? artifactsClosed() : ok({ made });
-  } catch {
+    statSync(artifacts); // a link to nothing
+    return isClosed(artifacts) ? artifactsClosed() : ok({ made });
+  } catch (error) {
     if (made) asFarAsPossible(() => rmdirSync(artifacts));
+    return notMade("The project's artifacts directory", "Check the project's permissions.", error);
   }
-  return fail(
-    "E_PROJECT_INVALID",
-    "The project's artifacts directory cannot be made. Check the project's permissions.",
-  );
 }
 
 /** Brought here by another user: the model would be refused each of its files, one by one. */

@@ -81,7 +81,7 @@ describe("when the disk fails at any one step of a creation", () => {
     const whole = await createFailingAt(-1);
     expect(whole.result.ok).toBe(true);
     const failures: string[] = [];
-    const aFault: unknown = expect.stringMatching(/^E_(?:INDEX_WRITE_FAILED|PROJECT_INVALID)$/u);
+    const aFault: unknown = expect.stringMatching(/^E_(?:INDEX_WRITE_FAILED|INTERNAL|PROJECT_INVALID)$/u);
     for (let step = 0; step < whole.calls.length; step += 1) {
       await clear();
       const { result } = await createFailingAt(step);

@@ -279,15 +279,15 @@ describe("a run that cannot be created", () => {
   });
 
   test.each([
-    ["a file", () => writeFile(join(world.projectRoot, "artifacts"), "mine")],
-    ["a link to nothing", () => symlink("nowhere", join(world.projectRoot, "artifacts"))],
-  ])("because artifacts is %s, which stays", async (_, block) => {
+    ["a file", "EEXIST", () => writeFile(join(world.projectRoot, "artifacts"), "mine")],
+    ["a link to nothing", "ENOENT", () => symlink("nowhere", join(world.projectRoot, "artifacts"))],
+  ])("because artifacts is %s (%s), which stays", async (_, code, block) => {
     await block();
     expect(await create({ runId: RUN_ID })).toEqual({
       ok: false,
       error: {
         code: "E_PROJECT_INVALID",
-        message: "The project's artifacts directory cannot be made. Check the project's permissions.",
+        message: `The project's artifacts directory cannot be made (${code}). Check the project's permissions.`,
       },
     });
     expect(await list()).toEqual([]);
