@@ -118,8 +118,14 @@ export function heldByTemporal(runId: string, cause?: unknown): InterlockError {
 /** What Temporal's SDK says where a run was asked of a worker whose code does not decide as its history says. */
 const DEPARTURE = /\[TMPRL1100\]|nondeterminism/i;
 
+/** What Temporal shows in the place of words that are sealed. Of a query that has failed its client hands over nothing else. */
+const SEALED_WORDS = "Encoded failure";
+
 /** Why the worker that was asked cannot say where a run stands; undefined where that is not known. */
 function untoldWords({ message }: QueryNotRegisteredError, runId: string): string | undefined {
+  if (message === SEALED_WORDS) {
+    return `The worker that was asked cannot tell where run ${runId} stands, and has sealed why. Either it lacks a key that has sealed the history (interlock doctor, with its settings, names it), or a worker of another version of Interlock has decided what it does not know. Give all workers of the queue the same keys and the newest version, then ask again. Nothing is lost.`;
+  }
   if ([SEALED_WITH, SEALED_FOR].some((words) => message.includes(`${words} `))) {
     return `The worker that was asked cannot open the history of run ${runId}. It says: "${message}" Give all workers of the queue the key, then ask again. Nothing is lost.`;
   }

@@ -16,3 +16,12 @@ test.each([
     expect(isUnfollowed(told)).toBe(true);
   },
 );
+
+test("a worker whose words are sealed is told of by what they may have been, not by the name of their envelope", () => {
+  const told = toInterlockError(new QueryNotRegisteredError("Encoded failure", 3), "r-1");
+  expect(told).toMatchObject({ code: "E_PRECONDITION_FAILED" });
+  expect(String(told)).toMatch(
+    /cannot tell where run r-1 stands, and has sealed why\. .*lacks a key.*another version/,
+  );
+  expect(isUnfollowed(told)).toBe(true);
+});

@@ -330,6 +330,30 @@ test("who has no key, another key or not this one is told so, and breaks nothing
   expect(jsonOf(await stranded.run([...prune, "--with-history"]))).toMatchObject(kept("fork"));
 });
 
+test("a worker that has the key of a history's beginning alone leaves the run as it is, and status says what helps", async () => {
+  const bench = await openBench(ASKING, sealed(`${KEYS.second},${KEYS.first}`));
+  const starter = await clientOf(bench, `${KEYS.first},${KEYS.second}`);
+  const run = await bench.start(twoNodePackage(), {}, starter);
+  await until(run, "waiting-user");
+  await bench.stopWorker();
+  const behind = await startWorker(loadConfig({ ...bench.environment, INTERLOCK_SEAL_KEYS: KEYS.first }), {
+    connection: { address: server.address },
+    namespace: "default",
+    store: bench.store,
+    workflowBundle: { codePath: inject("workflowBundle") },
+  });
+  const told = await shellOf(bench).run(["status", run.runId]);
+  expect(told).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/waiting-user[^]*node +ask/),
+    stderr: expect.stringMatching(/cannot tell where run .* stands, and has sealed why.*lacks a key/),
+  });
+  await behind.shutdown();
+  await bench.startAnotherWorker();
+  await run.answer({ nodeId: "ask", text: "Blue." });
+  await eventually(async () => (await run.state()).question?.text.includes("2th") === true);
+});
+
 test("what the codec server prints reads a sealed history, and other users do not see its token in the list of processes", async () => {
   const bench = await openBench(ASKING, sealed(KEYS.first));
   const run = await bench.start(twoNodePackage());
