@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
@@ -63,6 +63,20 @@ describe("runs that are pruned beside one that goes on", () => {
       });
     },
   );
+
+  test("is none that Temporal says has ended since, whatever the clock of its worker was", async () => {
+    const { bench, prune, over, fork } = await furnished();
+    const { dir } = await bench.filesOf(over);
+    const slow = { phase: "completed", lastUpdatedAt: "2020-01-02T03:04:05.000Z" };
+    const lines = [over, fork].map(({ runId }) => `${JSON.stringify({ runId, ...slow })}\n`).join("");
+    await appendFile(join(dir, "../../runs.jsonl"), lines);
+    const kept = [over, fork].map(({ runId }) => ({ runId, reason: "ended later" }));
+    expect(await prune("--older-than", "1d", "--with-history")).toMatchObject({
+      pruned: [],
+      kept: expect.arrayContaining(kept),
+    });
+    expect((await prune("--older-than", "0m", "--with-history")).pruned).toEqual([fork.runId, over.runId]);
+  });
 
   test("is none that another run is forked from, or that a webhook is still to be told of", async () => {
     const { bench, prune, over, fork } = await furnished();

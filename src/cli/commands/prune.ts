@@ -39,17 +39,20 @@ export interface CollectOptions {
 }
 
 /** Why a run that the options mean stays. */
-type Reason = "open" | "unknown" | "history" | "notices" | "fork" | "gone on";
+type Reason = "open" | "unknown" | "history" | "ended later" | "notices" | "fork" | "gone on";
 
 const REASONS: Readonly<Record<Reason, string>> = {
   open: "Temporal says that it goes on",
   unknown:
     "not over by its files, and unknown to this Temporal; interlock restore <run> lets it go on, --unknown takes it",
   history: "Temporal still has its history; --with-history takes both",
+  "ended later": "Temporal says that it has ended later than its files say: a worker's clock was slow",
   notices: "webhooks are still to be told of it",
   fork: "a run that stays is forked from it, or has started it",
   "gone on": "it went on meanwhile",
 };
+/** Later than any time of Temporal's. */
+const NEVER = "9999";
 /** How many runs Temporal is asked about at once. */
 const ASKED_AT_ONCE = 16;
 
@@ -258,14 +261,16 @@ function isNotFound(error: unknown): boolean {
 }
 
 async function reasonToStay(
-  { store, session, options }: Place,
+  { store, session, options, rule }: Place,
   run: RunMetadata,
 ): Promise<Reason | undefined> {
   if (await isToBeTold(store, session, run)) return "notices";
   const known = await knownStanding(session, run);
   if (known === undefined) return undefined;
   if (known.closedAt === undefined) return "open";
-  return options.withHistory === true ? undefined : "history";
+  if (options.withHistory !== true) return "history";
+  // Its files have the time of the worker that ended it, whose clock may have been years behind.
+  return known.closedAt < (rule.endedBefore ?? NEVER) ? undefined : "ended later";
 }
 
 /** Undefined where Temporal does not have the run. One that cannot be told from others of its workflow may go on. */
