@@ -25,7 +25,7 @@ export const ALONE_TESTS = [
   "test/instruments/unknown-sampler.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
-  "test/store/runs/not-made.test.ts",
+  "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/replay/**/*.test.ts",
 ];

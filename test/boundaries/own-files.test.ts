@@ -59,3 +59,11 @@ describe("a file of the service's own", () => {
     expect('import { writeFileSync, closeSync } from "node:fs";').not.toMatch(OPENS);
   });
 });
+
+test("no folder is made with those above it by the call that says ENOENT of a full disk", () => {
+  const made = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter(
+    (file) =>
+      file.endsWith(".ts") && /\bmkdir\([^;]*recursive: true/.test(readFileSync(join(SRC, file), "utf8")),
+  );
+  expect(made, "mkdirSync of node:fs says ENOSPC").toEqual([]);
+});

@@ -50,7 +50,7 @@ describe("what a later version has written beside what is known here stays where
     ];
     await writeFile(join(dir, "runs.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const index = new RunIndex(dir);
-    await index.compact();
+    await index.compactIfRoom();
     const left = (await readFile(join(dir, "runs.jsonl"), "utf8")).trimEnd().split("\n");
     const failed = { ...run("a"), phase: "failed", forkedFrom: { runId: "c", visit: 1 } };
     expect(left.map((line) => JSON.parse(line) as unknown)).toEqual([

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -88,7 +88,7 @@ async function furnish(root: string, listing: PackageListing, { project, files =
   for (const [path, content] of Object.entries(files)) contents.set(path, content);
   for (const [path, content] of contents) {
     const place = join(root, path);
-    await mkdir(dirname(place), { recursive: true });
+    mkdirSync(dirname(place), { recursive: true });
     await pipeline(Readable.from([Buffer.from(content)]), writeOwnStream(place));
   }
 }

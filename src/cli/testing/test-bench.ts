@@ -1,6 +1,7 @@
 import { unlessAborted } from "../../client/abortable.js";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../../client/client.js";
@@ -102,7 +103,7 @@ async function inPlace<T>(
   action: (place: TestPlace) => Promise<T>,
 ): Promise<T> {
   const projectRoot = join(dir, "project");
-  await mkdir(projectRoot, { recursive: true });
+  mkdirSync(projectRoot, { recursive: true });
   const config = { ...shared, storeDir: join(dir, "store") };
   const store = await openStore(config.storeDir, `package-test-${randomUUID()}`);
   const connection = { address };

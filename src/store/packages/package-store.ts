@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, statSync } from "node:fs";
-import { mkdir, readdir, rename, utimes } from "node:fs/promises";
+import { lstatSync, mkdirSync, statSync } from "node:fs";
+import { readdir, rename, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compareBuild } from "semver";
 import { type Result, fail, ok } from "../../core/errors.js";
@@ -216,7 +216,7 @@ class DirectoryPackageStore implements PackageStore {
   /** Runs `action` with a fresh staging path while no other process installs or removes. */
   private async exclusively<T>(action: (staging: string) => Promise<Result<T>>): Promise<Result<T>> {
     try {
-      const made = await mkdir(this.packagesDir, { recursive: true, mode: 0o700 });
+      const made = mkdirSync(this.packagesDir, { recursive: true, mode: 0o700 });
       if (made !== undefined) await syncDirectory(dirname(this.packagesDir));
       return await withFileLock(this.lockFile, async () => {
         await this.clearStaging();

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -72,7 +73,7 @@ export async function openSessionFolder(
   const prefix = `.session-${manifest.runId}-`;
   const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
-    await mkdir(place.outputRoot, { recursive: true });
+    mkdirSync(place.outputRoot, { recursive: true });
     if (!(await exists(final))) {
       await mkdir(staging);
       await writeManifest(staging, manifest);

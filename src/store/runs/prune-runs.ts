@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { syncDirectory } from "../disk/atomic-file.js";
@@ -9,7 +9,7 @@ import { withFileLockUnless } from "../disk/fenced-lock.js";
 import { STAGED, isPristine, removeStaged } from "./place-run.js";
 import { Executions } from "./executions.js";
 import type { RunIndex } from "./run-index.js";
-import { wordsOf } from "../../core/system-code.js";
+import { isFull, systemCode, wordsOf } from "../../core/system-code.js";
 
 /**
  * Removes a run for good, all or nothing. `execution` is the newest one that it had when it was seen to be over: where a newer one
@@ -27,11 +27,25 @@ export async function pruneRun(
   const { runId, execution, isClosed } = run;
   const dir = join(projectDir, "runs", runId);
   const take = (): Promise<boolean> => index.prune(runId, now, { isClosed });
-  const isOut = isOwnFolder(dir) ? await new Executions(dir).whileNewest(execution, take) : await take();
+  const isOut = await makingRoom(dir, () =>
+    isOwnFolder(dir) ? new Executions(dir).whileNewest(execution, take) : take(),
+  );
   if (!isOut) return false;
   failpoint("prune.unlisted");
   await discard(projectDir, runId);
   return true;
+}
+
+/** What says that a run goes needs a line's room, which a full disk may not have: what is derived of the run makes it. */
+async function makingRoom<T>(runDir: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!isFull(systemCode(error) ?? "")) throw error;
+    const derived = namesIn(runDir).filter((name) => name.endsWith(".jsonl.index"));
+    for (const name of derived) rmSync(join(runDir, name), { force: true });
+    return action();
+  }
 }
 
 /** What has become of what was to be removed. */
@@ -126,7 +140,6 @@ async function discard(projectDir: string, runId: string): Promise<void> {
   const trash = join(projectDir, "trash");
   const to = join(trash, runId);
   if (standsThere(from)) {
-    await mkdir(trash, { recursive: true, mode: 0o700 });
     await rm(to, { recursive: true, force: true }); // of a call that was killed, or of an execution that came too late
     if (moved(from, to)) await syncDirectory(join(projectDir, "runs"));
   }
@@ -135,14 +148,18 @@ async function discard(projectDir: string, runId: string): Promise<void> {
   failpoint("prune.removed");
 }
 
-/** False where another call has moved it meanwhile: both end what is left. */
+/** False where another call has moved it meanwhile: both end what is left. Where there is no room for the trash, it is removed where it is. */
 function moved(from: string, to: string): boolean {
   try {
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     renameSync(from, to);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return false;
+    const code = systemCode(error) ?? "";
+    if (code === "ENOENT") return false;
+    if (!isFull(code)) throw error;
+    rmSync(from, { recursive: true, force: true });
+    return true;
   }
 }
 

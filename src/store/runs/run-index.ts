@@ -4,7 +4,7 @@ import { setImmediate as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
-import { systemCode, unreadNow } from "../../core/system-code.js";
+import { isFull, systemCode, unreadNow } from "../../core/system-code.js";
 import { replaceByCopy } from "../disk/append-log.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
@@ -52,7 +52,7 @@ const STATUSES_AT_ONCE = 200;
  * R1. Lines are appended under a lock (`line-file.ts`) and never changed: processes racing lose nothing.
  * R2. Each process reads every line once.
  * R3. A run that the index does not call over stands where its status says, if it has one.
- * R4. Only `compact` puts another file in its place: with the runs that are there, and which were pruned last.
+ * R4. Only `compactIfRoom` puts another file in its place: with the runs that are there, and which were pruned last.
  * R5. The index of versions before, `runsIndex.json`, counts for runs that have no line. The first write takes it over.
  */
 export class RunIndex {
@@ -147,8 +147,19 @@ export class RunIndex {
     return isOut;
   }
 
-  /** Leaves the lines out that say nothing any more, where there are as many as runs. */
-  async compact(): Promise<void> {
+  /**
+   * Leaves the lines out that say nothing any more, where there are as many as runs. On a full disk they stay until there is room: what
+   * makes room compacts as well.
+   */
+  async compactIfRoom(): Promise<void> {
+    try {
+      await this.compact();
+    } catch (error) {
+      if (!isFull(systemCode(error) ?? "")) throw error;
+    }
+  }
+
+  private async compact(): Promise<void> {
     await this.append(() => []);
     if (this.lines < 2 * this.runs.size + this.pruned.size || !standsThere(this.path)) return;
     await this.exclusively(async (lock) => {

@@ -241,7 +241,7 @@ export class RunManager {
     const swept: SweptRuns[] = [];
     for (const projectId of await this.projectIds()) {
       swept.push(await sweepPruned(join(this.projectsDir, projectId), this.index(projectId)));
-      await this.index(projectId).compact();
+      await this.index(projectId).compactIfRoom();
     }
     return {
       ended: swept.flatMap(({ ended }) => ended),
@@ -254,7 +254,7 @@ export class RunManager {
     const stray: StrayRuns[] = [];
     for (const projectId of await this.projectIds()) {
       stray.push(await collectStrayRuns(join(this.projectsDir, projectId), this.index(projectId), which));
-      if (!which.stays) await this.index(projectId).compact();
+      if (!which.stays) await this.index(projectId).compactIfRoom();
     }
     return {
       pruned: stray.flatMap(({ pruned }) => pruned),

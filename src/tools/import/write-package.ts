@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { lstat, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
@@ -26,7 +27,7 @@ export async function writePackage(
   try {
     await mkdir(temporary);
     for (const [path, text] of files) {
-      await mkdir(dirname(join(temporary, path)), { recursive: true });
+      mkdirSync(dirname(join(temporary, path)), { recursive: true });
       await writeFile(join(temporary, path), text, { flag: "wx", flush: true });
     }
     const findings = await checkPackageSource(temporary);

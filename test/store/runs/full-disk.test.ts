@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import {
@@ -7,18 +7,20 @@ import {
   readManifest,
 } from "../../../src/store/runs/bundle-session.js";
 import { temporaryDirectory, validPackage } from "../../fakes/package-fixture.js";
-import { openRunWorld } from "../../fakes/run-world.js";
+import { openRunWorld, valueOf } from "../../fakes/run-world.js";
 
 /** Which calls fail, and with what. A full disk cannot be had otherwise. */
 const disk = vi.hoisted(() => ({
-  trouble: undefined as { readonly call: string; readonly path: string; readonly code: string } | undefined,
+  trouble: undefined as
+    | { readonly call: string; readonly path: string; readonly code: string; readonly isOver?: () => boolean }
+    | undefined,
 }));
 
 function failing(original: Record<string, unknown>, name: string) {
   const call = original[name] as (path: unknown, ...rest: unknown[]) => unknown;
   return (path: unknown, ...rest: unknown[]): unknown => {
     const { trouble } = disk;
-    if (trouble?.call === name && String(path).includes(trouble.path)) {
+    if (trouble?.call === name && String(path).includes(trouble.path) && trouble.isOver?.() !== true) {
       throw Object.assign(new Error(`${trouble.code}: injected, ${name} '/srv/secret'`), {
         code: trouble.code,
       });
@@ -31,14 +33,10 @@ vi.mock("node:fs", async (importOriginal) => {
   const original = await importOriginal<Record<string, unknown>>();
   return {
     ...original,
-    ...Object.fromEntries(["openSync", "mkdirSync"].map((name) => [name, failing(original, name)])),
+    ...Object.fromEntries(
+      ["openSync", "mkdirSync", "writeFileSync"].map((name) => [name, failing(original, name)]),
+    ),
   };
-});
-
-vi.mock("node:fs/promises", async (importOriginal) => {
-  const original = await importOriginal<Record<string, unknown>>();
-  const mkdir = failing(original, "mkdir");
-  return { ...original, mkdir: async (path: unknown, ...rest: unknown[]) => mkdir(path, ...rest) };
 });
 
 afterEach(() => {
@@ -82,7 +80,7 @@ test.each(PASSING)(
 
 test("a session folder whose place is closed is the user's to see to, and is not tried again", async () => {
   const place = { outputRoot: await temporaryDirectory(), sessionId: "s" };
-  disk.trouble = { call: "mkdir", path: place.outputRoot, code: "EROFS" };
+  disk.trouble = { call: "mkdirSync", path: place.outputRoot, code: "EROFS" };
   const message = "The session folder cannot be made (EROFS). Check the output directory's permissions.";
   expect(await openSessionFolder(place, MANIFEST)).toEqual({
     ok: false,
@@ -121,3 +119,47 @@ test.each(PASSING)(
     expect(await store.runs.createRun(request)).toMatchObject({ ok: true });
   },
 );
+
+test.each(["ENOSPC", "EDQUOT"])(
+  "what makes room needs none (%s): runs are pruned, and the index is tidied another time",
+  async (code) => {
+    const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+    const create = async () => {
+      const run = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }));
+      await store.runs.setPhase(run, "completed", new Date());
+      return run;
+    };
+    const [gone, stays] = [await create(), await create()];
+    const index = join(store.dir, "projects", gone.projectId, "runs.jsonl");
+    const lines = () => readFileSync(index, "utf8").split("\n").length - 1;
+    const before = lines();
+    disk.trouble = { call: "openSync", path: ".tmp-runs.jsonl", code };
+    expect(await store.runs.sweep()).toEqual({ ended: [], notRemoved: [] });
+    expect(await store.runs.prune(gone, 1, new Date())).toBe(true);
+    await store.runs.collect({ before: new Date(), stays: false });
+    expect(lines()).toBe(before + 1);
+    disk.trouble = undefined;
+    await store.runs.sweep();
+    expect(lines()).toBe(2); // of the run that was pruned, and of the other one
+    expect((await store.runs.listAllRuns()).map(({ runId }) => runId)).toEqual([stays.runId]);
+  },
+);
+
+test("the last run of a disk without a block to spare is pruned: what is derived of it makes room, and it needs no trash", async () => {
+  const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+  const run = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }));
+  await store.runs.setPhase(run, "completed", new Date());
+  const projectDir = join(store.dir, "projects", run.projectId);
+  const derived = join(projectDir, "runs", run.runId, "calls.jsonl.index");
+  writeFileSync(derived, "");
+  disk.trouble = { call: "writeFileSync", path: "", code: "ENOSPC", isOver: () => !existsSync(derived) };
+  expect(await store.runs.prune(run, 1, new Date())).toBe(true);
+  expect(existsSync(derived)).toBe(false);
+
+  const other = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }));
+  await store.runs.setPhase(other, "completed", new Date());
+  disk.trouble = { call: "mkdirSync", path: "/trash", code: "ENOSPC" };
+  rmSync(join(projectDir, "trash"), { recursive: true });
+  expect(await store.runs.prune(other, 1, new Date())).toBe(true);
+  expect(readdirSync(join(projectDir, "runs"))).toEqual([]);
+});
