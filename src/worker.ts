@@ -112,6 +112,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         const registered = await namespaceHas();
         return registered && attributesOfRuns(registered, seals);
       },
+      newestExecution: (workflowId) => newestExecutionOf(connection, options.namespace, workflowId),
       seals,
       toolHost,
       ...defined({ external, watchCall: watchedCalls(instruments) }),
@@ -256,6 +257,18 @@ function settingsOf(config: Config, { model }: WorkerOptions) {
   return (agentId: string): ModelSettings | undefined =>
     config.modelSettingsFor(agentId) ??
     (model && { model: "custom", stream: false, timeoutMs: config.longestModelTimeoutMs });
+}
+
+/** Rejects where Temporal does not say in time: who asks holds a lock. */
+async function newestExecutionOf(
+  connection: NativeConnection,
+  namespace: string,
+  workflowId: string,
+): Promise<string | undefined> {
+  const { workflowExecutionInfo } = await connection.withDeadline(Date.now() + READY_MS, () =>
+    connection.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
+  );
+  return workflowExecutionInfo?.execution?.runId ?? undefined;
 }
 
 /** The search attributes that runs may set: one that the namespace lacks would end them. Undefined where that cannot be known. */

@@ -22,6 +22,8 @@ export interface OpenRunDeps extends SigningDeps, ModelChoiceDeps {
   readonly longestModelTimeoutMs?: number;
   /** Those search attributes of contracts §14 that the namespace has; absent where that is not looked for. */
   readonly searchAttributes?: () => Promise<readonly string[] | undefined>;
+  /** The newest execution of a workflow, as Temporal has it; absent where nobody can be asked. */
+  readonly newestExecution?: (workflowId: string) => Promise<string | undefined>;
   /** What runs say to Temporal is sealed: whoever starts one does not decide what stays readable. */
   readonly seals?: boolean;
 }
@@ -46,18 +48,17 @@ export function workflowOf({ input, execution }: OpenRunInput): { readonly workf
  * Gives the run the number of this execution. Where it goes on, older executions end here, before anything is read: a
  * process of theirs that was stopped in the middle of something does not end it any more.
  */
-export async function beginExecution(
-  { store, bundles }: OpenRunDeps,
-  ref: RunRef,
-  request: OpenRunInput,
-): Promise<RunRef> {
+export async function beginExecution(deps: OpenRunDeps, ref: RunRef, request: OpenRunInput): Promise<RunRef> {
+  const { store, bundles } = deps;
   const { execution, kind } = request;
   const { executions } = unwrap(await store.runs.openFiles(ref.projectId, ref.runId));
   const goesOn = resumes(request);
   const number =
     execution === undefined
       ? executions.newest()
-      : await executions.begin({ id: execution.id, startedAt: execution.startedAt }, goesOn);
+      : await executions.begin({ id: execution.id, startedAt: execution.startedAt }, goesOn, () =>
+          isNewestInTemporal(deps),
+        );
   const run = number === 1 ? ref : { ...ref, execution: number };
   if (!goesOn) return run;
   const files = await openFiles(store, run);
@@ -65,6 +66,13 @@ export async function beginExecution(
   if (kind === "bundle") await bundles.fenceSession(run.runId, number);
   endWritesBefore(platformPins(), store.lockDir, { runId: run.runId, execution: number });
   return run;
+}
+
+/** Whether the execution that this activity belongs to is the newest one of its workflow. */
+async function isNewestInTemporal({ newestExecution }: OpenRunDeps): Promise<boolean> {
+  if (newestExecution === undefined) return false;
+  const { workflowId = "", runId } = Context.current().info.workflowExecution ?? {};
+  return (await newestExecution(workflowId)) === runId;
 }
 
 /** What the activity fails with where a run that was made cannot begin. */

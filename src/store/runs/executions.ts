@@ -25,7 +25,8 @@ export class ExecutionOver extends LockLost {
  *     execution is done under locks that it owns, so that they check this as well (`fenced-lock.ts`).
  * X3. Whoever opens a new execution gives it its number first. Then it fences the locks of the older ones, and only then
  *     it reads. So an older one has done a thing before that, or it never will.
- * X4. An execution that Temporal began before the newest one gets no number: whoever opens it was asleep.
+ * X4. An execution that Temporal began before the newest one gets no number: whoever opens it was asleep. Of one that goes on, Temporal is
+ *     asked where its clock says so: that may have been set back. One that has a number keeps it, whatever the clock says.
  */
 export class Executions {
   private readonly dir: string;
@@ -36,9 +37,13 @@ export class Executions {
 
   /**
    * The number of an execution, the same however often it is asked for. One that is not known yet gets the next number,
-   * except the one a run begins with. Throws `ExecutionOver`.
+   * except the one a run begins with. `isNewest`: whether Temporal has begun none after it. Throws `ExecutionOver`.
    */
-  async begin(execution: KeptExecution, resumes: boolean): Promise<number> {
+  async begin(
+    execution: KeptExecution,
+    resumes: boolean,
+    isNewest: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<number> {
     if (!resumes && this.newest() === 1) return 1;
     return withFileLock(
       join(this.dir, "execution.lock"),
@@ -46,7 +51,9 @@ export class Executions {
         const newest = this.newest();
         const last = this.read(newest);
         if (last?.id === execution.id) return newest;
-        if (last !== undefined && last.startedAt >= execution.startedAt) throw new ExecutionOver();
+        if (this.hadNumber(execution, newest)) throw new ExecutionOver();
+        const seemsOver = last !== undefined && last.startedAt >= execution.startedAt;
+        if (seemsOver && !(resumes && (await isNewest()))) throw new ExecutionOver();
         await writeFileAtomic(this.fileOf(newest + 1), `${JSON.stringify(execution)}\n`, lock);
         return newest + 1;
       },
@@ -72,6 +79,11 @@ export class Executions {
     let number = 1;
     while (standsThere(this.fileOf(number + 1))) number += 1;
     return number;
+  }
+
+  private hadNumber({ id }: KeptExecution, newest: number): boolean {
+    for (let number = 2; number < newest; number += 1) if (this.read(number)?.id === id) return true;
+    return false;
   }
 
   /** What an execution may do, it may do as long as it holds this. */

@@ -53,6 +53,17 @@ describe("an execution of a run", () => {
     expect(executions.newest()).toBe(3);
   });
 
+  test("that Temporal calls the newest goes on where its clock was set back, and none that had a number before it", async () => {
+    const executions = new Executions(dir);
+    const newest = () => Promise.resolve(true);
+    await executions.begin(THIRD, true);
+    expect(await executions.begin(SECOND, true, newest)).toBe(3);
+    expect(await executions.begin(SECOND, true)).toBe(3);
+    await expect(executions.begin(THIRD, true, newest)).rejects.toThrow(ExecutionOver);
+    await expect(executions.begin(FIRST, false, newest)).rejects.toThrow(ExecutionOver);
+    expect(executions.newest()).toBe(3);
+  });
+
   test("can follow one whose file was damaged", async () => {
     await writeFile(join(dir, "execution.2"), "{");
     expect(await new Executions(dir).begin(THIRD, true)).toBe(3);
