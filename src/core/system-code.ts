@@ -24,24 +24,23 @@ export function isFull(code: string): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** What stays as it is until somebody sees to that place; the rest, such as a full disk or too many open files, may pass by itself. */
-const LASTING: ReadonlySet<string> = new Set([
-  "EACCES",
-  "EEXIST",
-  "EILSEQ",
-  "EINVAL",
-  "EISDIR",
-  "ELOOP",
-  "ENAMETOOLONG",
-  "ENOENT",
-  "ENOTDIR",
-  "ENOTEMPTY",
-  "EPERM",
-  "EROFS",
+/** What a machine lacks for a moment, and may have again without anybody's doing; the rest stays until somebody sees to the place. */
+const PASSING: ReadonlySet<string> = new Set([
+  "EAGAIN",
+  "EBUSY",
+  "EDQUOT",
+  "EIO",
+  "EMFILE",
+  "ENFILE",
+  "ENOLCK",
+  "ENOMEM",
+  "ENOSPC",
+  "ESTALE",
+  "ETIMEDOUT",
 ]);
 
-export function isLasting(code: string): boolean {
-  return LASTING.has(code);
+export function mayPass(code: string): boolean {
+  return PASSING.has(code);
 }
 
 /** What such an error says. */

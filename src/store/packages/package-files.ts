@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../../core/package/findings.js";
 import { checkPathCollisions, isLitter, packagePathProblem } from "../../core/package/package-path.js";
-import { requireSystemCode } from "../../core/system-code.js";
+import { mayPass, requireSystemCode, unreadNow } from "../../core/system-code.js";
 
 /**
  * Reading package directories made by strangers. Only regular files count; links, devices, sockets and pipes
@@ -109,7 +109,7 @@ class PackageWalk {
     } catch (error) {
       this.refuse(
         folder || WHOLE_PACKAGE,
-        `cannot be listed (${requireSystemCode(error)}): check its permissions`,
+        `cannot be listed (${requireLastingCode(folder || WHOLE_PACKAGE, error)}): check its permissions`,
       );
       return true;
     }
@@ -160,6 +160,23 @@ export class PackageFileRefused extends Error {
   }
 }
 
+/** What of a package cannot be read now: that says nothing of the package. */
+export class PackageUnreadNow extends Error {
+  readonly code: string;
+
+  constructor(path: string, code: string) {
+    super(unreadNow(path, code));
+    this.code = code;
+  }
+}
+
+/** The code of an error that stays until somebody sees to the file. Throws `PackageUnreadNow` where it may pass. */
+function requireLastingCode(path: string, error: unknown): string {
+  const code = requireSystemCode(error);
+  if (mayPass(code)) throw new PackageUnreadNow(path, code);
+  return code;
+}
+
 /** Reads a file of at most `maxBytes`. Throws `PackageFileRefused`. */
 export async function readPackageFile(root: string, path: string, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -190,7 +207,7 @@ export async function* streamPackageFile(
     }
   } catch (error) {
     if (error instanceof PackageFileRefused) throw error;
-    throw new PackageFileRefused(path, `cannot be read (${requireSystemCode(error)})`);
+    throw new PackageFileRefused(path, `cannot be read (${requireLastingCode(path, error)})`);
   } finally {
     closeSync(fd);
   }
@@ -224,7 +241,7 @@ function openPackageFile(root: string, path: string): number {
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
   } catch (error) {
-    const code = requireSystemCode(error);
+    const code = requireLastingCode(path, error);
     throw new PackageFileRefused(path, `cannot be opened (${code}): check its permissions`, code);
   }
   throw new PackageFileRefused(path, "is not a regular file");

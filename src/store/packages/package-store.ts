@@ -14,7 +14,7 @@ import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
-import { PackageFileRefused, listPackage, readPackageFile } from "./package-files.js";
+import { PackageFileRefused, PackageUnreadNow, listPackage, readPackageFile } from "./package-files.js";
 import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
@@ -108,9 +108,14 @@ class DirectoryPackageStore implements PackageStore {
     if (found === undefined) return unknown(packageId);
     const known = this.opened.get(packageId);
     if (known?.stamp === found.stamp) return ok(this.remember(packageId, found.stamp, known.loaded));
-    const report = await loadPackage(found.dir);
-    if (report.package === undefined) return invalid(report.findings);
-    return ok(this.remember(packageId, found.stamp, report.package));
+    try {
+      const report = await loadPackage(found.dir);
+      if (report.package === undefined) return invalid(report.findings);
+      return ok(this.remember(packageId, found.stamp, report.package));
+    } catch (error) {
+      if (error instanceof PackageUnreadNow) return fail("E_INTERNAL", error.message);
+      throw error;
+    }
   }
 
   async list(): Promise<readonly InstalledPackage[]> {
@@ -288,6 +293,7 @@ interface FoundPackage {
 }
 
 function notWritten(error: unknown): Result<never> {
+  if (error instanceof PackageUnreadNow) return fail("E_INTERNAL", error.message);
   const code = requireSystemCode(error);
   const remedy = writeRemedy(code, "let this user write there, and see to the disk");
   return fail("E_INTERNAL", `The packages of the store could not be written (${code}): ${remedy}.`);

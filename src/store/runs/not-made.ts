@@ -1,5 +1,5 @@
 import { type Fault, fail } from "../../core/errors.js";
-import { isFull, isLasting, requireSystemCode } from "../../core/system-code.js";
+import { isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
 
 /**
  * Why a folder of a project cannot be made. What the machine lacks for a moment is `E_INTERNAL`, and is tried again; what only its user
@@ -8,7 +8,7 @@ import { isFull, isLasting, requireSystemCode } from "../../core/system-code.js"
 export function notMade(what: string, ofPlace: string, error: unknown): { ok: false; error: Fault } {
   const code = requireSystemCode(error);
   const sentence = `${what} cannot be made (${code}).`;
-  if (isLasting(code)) return fail("E_PROJECT_INVALID", `${sentence} ${ofPlace}`);
+  if (!mayPass(code)) return fail("E_PROJECT_INVALID", `${sentence} ${ofPlace}`);
   const remedy = isFull(code)
     ? "Make room there."
     : "See to the machine: its disks, and what it lets a process open.";

@@ -20,7 +20,7 @@ import { notMade } from "./not-made.js";
 import type { Project } from "./project-id.js";
 import { DamagedIndex, type RunIndex } from "./run-index.js";
 import type { RunMetadata } from "./run-metadata.js";
-import { systemCode } from "../../core/system-code.js";
+import { isFull, systemCode } from "../../core/system-code.js";
 
 /** Folder of a project in which runs are made that are then renamed: nobody needs to look through all runs for what was cut short. */
 export const STAGED = "staged";
@@ -183,6 +183,7 @@ function notWritten(error: unknown): { ok: false; error: Fault } {
   if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
   const code = systemCode(error);
   const reason = code === undefined ? "" : ` (${code})`;
-  const sentence = `The run could not be written to the store${reason}. Nothing was kept.`;
+  const remedy = isFull(code ?? "") ? " Make room there." : "";
+  const sentence = `The run could not be written to the store${reason}. Nothing was kept.${remedy}`;
   return fail("E_INDEX_WRITE_FAILED", sentence);
 }

@@ -6,6 +6,7 @@ import {
   openSessionFolder,
   readManifest,
 } from "../../../src/store/runs/bundle-session.js";
+import { openStore } from "../../../src/store/store.js";
 import { temporaryDirectory, validPackage } from "../../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../../fakes/run-world.js";
 
@@ -163,3 +164,16 @@ test("the last run of a disk without a block to spare is pruned: what is derived
   expect(await store.runs.prune(other, 1, new Date())).toBe(true);
   expect(readdirSync(join(projectDir, "runs"))).toEqual([]);
 });
+
+test.each(["EMFILE", "EIO", "ESTALE"])(
+  "an installed package that cannot be read now (%s) is not said to be invalid",
+  async (code) => {
+    const { store, packageId } = await openRunWorld(validPackage());
+    const cold = await openStore(store.dir);
+    disk.trouble = { call: "openSync", path: "workflow.graph.json", code };
+    const message: unknown = expect.stringContaining(`workflow.graph.json cannot be read now (${code})`);
+    expect(await cold.packages.open(packageId)).toMatchObject({ error: { code: "E_INTERNAL", message } });
+    disk.trouble = undefined;
+    expect(await cold.packages.open(packageId)).toMatchObject({ ok: true });
+  },
+);
