@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -43,5 +43,19 @@ test("a session whose files have very long names stays one that can be read", as
   expect(new Set(codes)).toEqual(new Set([undefined, "E_WRITE_LIMIT"]));
   expect(await readManifest(place)).toMatchObject({ ok: true });
   expect(await markSessionFolder(place, "complete", new Date(AT), NO_LOCK)).toMatchObject({ ok: true });
+  rmSync(outputRoot, { recursive: true });
+});
+
+test.each([
+  ["a link", (path: string) => symlinkSync("/etc/hostname", path)],
+  ["longer than one may be", (path: string) => writeFileSync(path, Buffer.alloc(5 * 1024 * 1024, " "))],
+  ["a folder", (path: string) => mkdirSync(path)],
+])("a manifest that is %s is damaged, by its place in the session", async (_, put) => {
+  const outputRoot = mkdtempSync(join(tmpdir(), "session-"));
+  mkdirSync(join(outputRoot, "s"));
+  put(join(outputRoot, "s", "manifest.json"));
+  expect(await readManifest({ outputRoot, sessionId: "s" })).toMatchObject({
+    error: { code: "E_INTERNAL", message: "{session-folder}/manifest.json is missing or damaged." },
+  });
   rmSync(outputRoot, { recursive: true });
 });
