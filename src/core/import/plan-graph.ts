@@ -25,11 +25,9 @@ import {
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
-  comesBefore,
   isEntryName,
   isMaterial,
   isNextKey,
-  isNumberedStep,
   isStepFile,
   isStepFolder,
   nearestStep,
@@ -37,17 +35,9 @@ import {
   resumesRun,
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
-import { type UnsaidBeside, unsaidBeside, unsaidWays } from "./unsaid-ways.js";
-import {
-  reportMissing,
-  reportName,
-  takeNext,
-  takenForWay,
-  takenInPlace,
-  tellOfFirst,
-  tellOfNumber,
-  tellOfUnsaid,
-} from "./step-reports.js";
+import { StepsBeside } from "./steps-beside.js";
+import { unsaidWays } from "./unsaid-ways.js";
+import { reportName, takeNext, takenForWay, tellOfFirst, tellOfNumber } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -92,8 +82,7 @@ class GraphWalk {
   private readonly helpers = new Set<string>();
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
-  /** Steps that are named in words that are not known, beside other ways, or by names that are not quite theirs. */
-  private readonly unsaid: UnsaidBeside[] = [];
+  private readonly beside: StepsBeside;
   private readonly names: StepNames;
   private readonly lists: StepLists;
 
@@ -103,6 +92,7 @@ class GraphWalk {
     this.findings = findings;
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
+    this.beside = new StepsBeside(tree, findings);
     this.names = new StepNames(tree, this.folder);
     this.lists = new StepLists(tree, entry.document, this.document, this.names);
   }
@@ -113,13 +103,11 @@ class GraphWalk {
     for (const path of this.order) {
       this.visit(path);
       if (path === this.order.at(-1)) this.followModes();
-      if (path === this.order.at(-1)) this.followUnsaidBeside();
+      if (path === this.order.at(-1)) this.followBeside();
     }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.helpers, this.entry.document]);
-    for (const { from, to, line, isMisnamed } of this.unsaid) {
-      if (!isMisnamed && !this.edges.has(`${from}\n${to}`)) tellOfUnsaid(from, line, to, findings);
-    }
+    this.beside.tell((from, to) => this.edges.has(`${from}\n${to}`));
     reportUnreached(tree, { folder, order, reached }, findings);
   }
 
@@ -175,7 +163,7 @@ class GraphWalk {
     this.followNames(path, source);
     this.followLists(path);
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
-    if (this.edgesFrom(path).length > 0) this.noteUnsaidBeside(path, source, references);
+    if (this.edgesFrom(path).length > 0) this.noteUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (lacksFirst(this.edgesFrom(path))) this.followOrder(path, source);
   }
@@ -242,7 +230,7 @@ class GraphWalk {
         routedTo(rows.get(line.number), line, token) ??
         directiveOf(line, token, before, above.get(line.number));
       if (target.kind === "missing") {
-        if (directive.kind === "go") this.noteMisnamed(path, line.number, target.path, directive);
+        if (directive.kind === "go") this.beside.addMissing(path, line.number, target.path, directive);
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(this.tree, target.path) && startsFolder(line))
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
@@ -379,30 +367,16 @@ class GraphWalk {
     }
   }
 
-  private noteMisnamed(
-    from: string,
-    line: number,
-    missing: string,
-    way: Omit<SourceEdge, "from" | "to">,
-  ): void {
-    reportMissing(this.tree, from, line, missing, this.findings);
-    const to = nearestStep(this.tree, from, missing);
-    if (to !== undefined) this.unsaid.push({ from, line, ...way, to, isMisnamed: true });
-  }
-
-  private noteUnsaidBeside(path: string, source: SourceText, references: References): void {
+  private noteUnsaid(path: string, source: SourceText, references: References): void {
     const led = new Set(this.edgesFrom(path).map(({ to }) => to));
-    const around = { document: this.entry.document, led };
-    this.unsaid.push(...unsaidBeside(this.tree, path, source, references, around));
+    this.beside.addUnsaid(path, source, references, { document: this.entry.document, led });
   }
 
-  /** To those of them that nothing else leads to: else whole steps would be lost. */
-  private followUnsaidBeside(): void {
-    for (const { from, to, line, isMisnamed, ...way } of this.unsaid) {
-      if (this.order.includes(to) || comesBefore(to, from) || !isNumberedStep(to)) continue;
-      this.findings.add("warning", from, line, isMisnamed ? takenInPlace(to) : takenForWay(to));
-      this.connect(from, to, line, { ...way, isDefault: false });
-    }
+  private followBeside(): void {
+    this.beside.follow(
+      (path) => this.order.includes(path),
+      (...way) => this.connect(...way),
+    );
   }
 
   /** The one step that blocks of code alone lead to: people leave fences open. */

@@ -62,12 +62,6 @@ function* unsaidNames(
   }
 }
 
-/** A step that another one names in words that are not known, beside ways that lead on, or by a name that is not quite its own. */
-export interface UnsaidBeside extends UnsaidWay {
-  readonly from: string;
-  readonly isMisnamed: boolean;
-}
-
 /** Those of them that no way of the step leads to, with the first line of each: a way back may be said so. */
 export function unsaidBeside(
   tree: SourceTree,
@@ -75,19 +69,13 @@ export function unsaidBeside(
   source: SourceText,
   references: References,
   { document, led }: { readonly document: string; readonly led: ReadonlySet<string> },
-): readonly UnsaidBeside[] {
+): readonly UnsaidWay[] {
   const steps = new Set(stepsBelow(tree, folderOf(document)));
-  const found = new Map<string, UnsaidBeside>();
+  const found = new Map<string, UnsaidWay>();
   if (from === document || !steps.has(from)) return [];
   for (const { target, line, token } of unsaidNames(source, references, steps, from)) {
     if (led.has(target) || found.has(target)) continue;
-    found.set(target, {
-      from,
-      to: target,
-      line: line.number,
-      isMisnamed: false,
-      ...labelOf(line.text, token.at),
-    });
+    found.set(target, { to: target, line: line.number, ...labelOf(line.text, token.at) });
   }
   return [...found.values()];
 }
