@@ -82,3 +82,8 @@ export function shellValue(text: string, otherwise = "…"): string {
   if (text.length > MAX_WORD_CHARS || text !== excerpt(text, MAX_WORD_CHARS)) return otherwise;
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
+
+/** "1 run", "2 runs": of a noun whose plural takes an s. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,3 +1,4 @@
+import { counted } from "../core/text.js";
 import { readFile } from "node:fs/promises";
 import { freemem, userInfo } from "node:os";
 import { satisfies } from "semver";
@@ -5,7 +6,7 @@ import { z } from "zod";
 import { packageFile } from "../package-place.js";
 import type { WorkerSize } from "../environment/worker-size.js";
 import { type Machine, capacityText, readMachine, workerCapacity } from "../worker/capacity.js";
-import { type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
+import { type Finding, failed, passed, skipped, warning } from "./finding.js";
 import { wordsOf } from "../core/system-code.js";
 
 const MIB = 1024 * 1024;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
-import { excerpt } from "../core/text.js";
+import { counted, excerpt } from "../core/text.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import type { ChatAnswer, ModelSettings } from "../model/chat.js";
 import { createChatModel, endpointOf } from "../model/chat-model.js";
@@ -10,7 +10,7 @@ import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
 import { type WireAnswer, send } from "../model/send.js";
-import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 
 /** A model that agents use, and where its parts are configured. */
 export interface ConfiguredModel {

@@ -1,4 +1,4 @@
-import { shellWord } from "../core/text.js";
+import { counted, shellWord } from "../core/text.js";
 import { type Stats, constants } from "node:fs";
 import { access, lstat, readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { FileLock } from "../embedded/server-lock.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
 import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
 import { readStoreIdentity } from "../store/store.js";
-import { type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { type Finding, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 
 const MIB = 1024 * 1024;
 const FEW_BYTES = 1024 * MIB;

@@ -1,4 +1,4 @@
-import { shellValue } from "../core/text.js";
+import { counted, shellValue } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
 import { grpcReason } from "../client/grpc-reason.js";
@@ -6,7 +6,7 @@ import { DEADLINE_EXCEEDED, NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED } from
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
-import { CHECK_MS, type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, failed, passed, skipped, warning } from "./finding.js";
 
 /** Where a store's Temporal is. */
 export interface TemporalPlace {

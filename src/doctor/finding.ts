@@ -59,8 +59,3 @@ export function reasonOf(error: unknown): string {
   const [code, words] = [systemCode(error), systemWords(error)];
   return code !== undefined && !words.includes(code) && !words.endsWith(".") ? `${code}: ${words}` : words;
 }
-
-/** `1 file`, `2 files`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

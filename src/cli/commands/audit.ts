@@ -1,3 +1,4 @@
+import { counted } from "../../core/text.js";
 import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
@@ -28,7 +29,7 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
     print(
       ok
         ? `The audit log is whole: ${verdict.lines} lines.`
-        : `${verdict.findings.length} findings in ${verdict.lines} lines.`,
+        : `${counted(verdict.findings.length, "finding")} in ${counted(verdict.lines, "line")}.`,
     );
   }
   return ok ? EXIT.done : EXIT.failed;

@@ -1,3 +1,4 @@
+import { counted } from "../../core/text.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import { type ExecutionStanding, standingOf } from "../../client/execution-status.js";
 import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
@@ -383,8 +384,4 @@ async function unlessDamaged(action: () => Promise<ExitCode>): Promise<ExitCode>
 
 function asSentence(text: string): string {
   return text.endsWith(".") ? text : `${text}.`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

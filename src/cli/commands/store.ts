@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { dirname, resolve } from "node:path";
-import { shellWord } from "../../core/text.js";
+import { counted, shellWord } from "../../core/text.js";
 import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
 import { BackupError, NothingThere } from "../../store/backup/manifest.js";
@@ -89,10 +89,6 @@ async function orSayWhy<T>(work: () => Promise<T>, otherwise: string): Promise<T
   } finally {
     unsubscribe(LOCK_WAITED_FOR, onWait);
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function sizeOf(bytes: number): string {

@@ -1,3 +1,4 @@
+import { counted } from "../text.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { isEntryName, isNumberedStep, isStepFolder, languageOf, resumesRun } from "./step-files.js";
@@ -41,12 +42,11 @@ function reportUnreachedFolders(
     const steps = tree.filesIn(folder).filter((path) => isNumberedStep(path) && !walked.reached.has(path));
     const [first] = steps;
     if (first === undefined || ownerOf(tree, first, walked) !== undefined) continue;
-    const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
     findings.add(
       "warning",
       folder,
       0,
-      `nothing leads into this folder: its ${count} are in the package, but no nodes`,
+      `nothing leads into this folder: its ${counted(steps.length, "step")} are in the package, but no nodes`,
     );
   }
 }
