@@ -4,6 +4,7 @@ import {
   CancellationScope,
   condition,
   isCancellation,
+  patched,
 } from "@temporalio/workflow";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js";
@@ -26,6 +27,8 @@ const LONGEST_PAUSE_MS = 30_000;
 /** An endpoint that wants a key from whoever has none: so many workers are asked, and then it is the model's failure. */
 const WORKERS_WITHOUT_KEY = 8;
 const LONGEST_KEY_PAUSE_MS = 2_000;
+/** In a run that goes by the clock: from here on it does not. */
+const TIMED_PATCH = "what-turns-took-decides-from-here-on";
 
 /**
  * One answer for the turn at hand. Undefined where it is to begin again: the worker that took it has not the run's model and leaves
@@ -118,6 +121,7 @@ async function askModel(
       input,
     ]));
   if (quick === undefined) record.pace.taskLoad.endTask();
+  if (record.pace.goesByClock && patched(TIMED_PATCH)) record.pace.leaveClock();
   record.pace.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
 }

@@ -33,6 +33,8 @@ export class NodePace {
   private told: { readonly nodeId: string; readonly at: number; readonly workedMs: number } | undefined;
   /** How long the turns of this execution took together, as their results say. */
   private workedMs = 0;
+  /** What turns took decides, and no clock. */
+  private timesTurns = false;
 
   constructor(run: PacedRun) {
     this.run = run;
@@ -54,7 +56,7 @@ export class NodePace {
   isPlaceDue(now: number): boolean {
     const { told } = this;
     if (!this.tellsSeldom || this.run.carried.isSlow === true || told === undefined) return true;
-    const passedMs = this.timesTurns ? this.workedMs - told.workedMs : now - told.at;
+    const passedMs = this.goesByClock ? now - told.at : this.workedMs - told.workedMs;
     return passedMs >= TOLD_EVERY_MS;
   }
 
@@ -84,18 +86,23 @@ export class NodePace {
     return this.run.stepsByNode && this.run.open?.tellsSeldom === true;
   }
 
-  private get timesTurns(): boolean {
-    return this.run.open?.timesTurns === true;
+  /** A worker of an earlier version has opened the run by nodes, and none of this one has gone on with it. */
+  get goesByClock(): boolean {
+    return this.run.stepsByNode && this.run.open?.timesTurns !== true && !this.timesTurns;
+  }
+
+  leaveClock(): void {
+    this.timesTurns = true;
   }
 
   /**
    * How long the turn that was asked for last took: what the next one is expected to take. Its result says so, which the history keeps. The
    * workflow's clock, `passedMs`, may stand elsewhere when a task is done than when it is replayed: after a query that was answered by replaying the
-   * run it has stood still. It decides in runs only that a worker of an earlier version has opened.
+   * run it has stood still. It decides only what workers of an earlier version have decided.
    */
   timeTurn(tookMs: number | undefined, passedMs = 0): void {
     if (!this.run.stepsByNode) return;
-    const countedMs = this.timesTurns ? tookMs : passedMs;
+    const countedMs = this.goesByClock ? passedMs : tookMs;
     this.run.update({ isSlow: countedMs === undefined || countedMs > QUICK_TURN_MS });
     this.workedMs += tookMs ?? 0;
   }

@@ -97,6 +97,21 @@ describe("a turn is waited for inside a workflow task", () => {
     expect(record.pace.isQuickTurn).toBe(false);
   });
 
+  test("as its result says in a run of an earlier version too, once this one goes on with it", () => {
+    const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
+    expect(record.pace.goesByClock).toBe(true);
+    record.pace.leaveClock();
+    expect(record.pace.goesByClock).toBe(false);
+    record.pace.timeTurn(1_001, 0);
+    expect(record.pace.isQuickTurn).toBe(false);
+    record.pace.timeTurn(1_000, 99_000);
+    expect(record.pace.isQuickTurn).toBe(true);
+    record.pace.timeTurn(undefined, 0);
+    expect(record.pace.isQuickTurn).toBe(false);
+    expect(openedRecord({ ...BY_NODE, opened: { timesTurns: true } }).pace.goesByClock).toBe(false);
+    expect(openedRecord({}).pace.goesByClock).toBe(false);
+  });
+
   test("not where a worker has left it to others, and not each 32nd time", () => {
     expect(openedRecord({ ...BY_NODE, carried: { turn: 1, isLeft: true } }).pace.isQuickTurn).toBe(false);
     const quick = Array.from(
