@@ -374,7 +374,7 @@ class GraphWalk {
 
   private followBeside(): void {
     this.beside.follow(
-      (path) => this.order.includes(path),
+      (path) => this.order.includes(path) || !isBelow(path, this.folder),
       (...way) => this.connect(...way),
     );
   }

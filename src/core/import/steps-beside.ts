@@ -40,13 +40,13 @@ export class StepsBeside {
       this.steps.push({ from, ...way, isMisnamed: false });
   }
 
-  /** To those of them that nothing else leads to: else whole steps would be lost. */
+  /** To those of them that are no others' and that nothing else leads to: else whole steps would be lost. */
   follow(
-    isLedTo: (path: string) => boolean,
+    isSettled: (path: string) => boolean,
     connect: (from: string, to: string, line: number, way: Omit<SourceEdge, "from" | "to">) => void,
   ): void {
     for (const { from, to, line, isMisnamed, ...way } of this.steps) {
-      if (isLedTo(to) || comesBefore(to, from) || !isNumberedStep(to)) continue;
+      if (isSettled(to) || comesBefore(to, from) || !isNumberedStep(to)) continue;
       this.findings.add("warning", from, line, isMisnamed ? takenInPlace(to) : takenForWay(to));
       connect(from, to, line, { ...way, isDefault: false });
     }

@@ -86,3 +86,20 @@ test("a folder of steps that nothing leads into is told of, unless it is another
     "warning tea/steps-e:0 nothing leads into this folder: its 2 steps are in the package, but no nodes",
   ]);
 });
+
+test("a step of another workflow that is misnamed is not taken for one of this", () => {
+  const made = importOf(
+    {
+      "a/tea/workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`"),
+      "a/tea/steps/step-01-pot.md":
+        "# Pot\n\nLoad `./step-02-cup.md`, or load `../../wine/steps/step-01-open.md`.\n",
+      "a/tea/steps/step-02-cup.md": LAST,
+      "a/wine/workflow.md": page({ name: "wine" }, "Load `./steps/step-01-cork.md`"),
+      "a/wine/steps/step-01-cork.md": LAST,
+    },
+    "a/tea/workflow.md",
+  );
+  expect(said(made, true)).toEqual([
+    'warning a/tea/steps/step-01-pot.md:3 names "a/wine/steps/step-01-open.md", which does not exist; "a/wine/steps/step-01-cork.md" is like it',
+  ]);
+});
