@@ -177,6 +177,19 @@ describe("interlock audit verify", () => {
   });
 });
 
+/** `interlock run` of the package of a shell, and what it has said beside its output. */
+function startRun({ environment, dir }: Pick<Shell, "environment" | "dir">, stdin: "pipe" | "ignore") {
+  const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
+    env: environment,
+    cwd: dir,
+    stdio: [stdin, "ignore", "pipe"],
+  });
+  const ended = once(child, "exit");
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  return { child, ended, said: () => said };
+}
+
 describe("interlock run", () => {
   test("answers come from standard input, one line each", async () => {
     const bench = await openBench([{ content: "Which colour?" }, ...THREE_STEPS]);
@@ -322,19 +335,11 @@ describe("interlock run", () => {
       await withModel(
         () => ({ content: "Which way?" }),
         async (_, variables) => {
-          const { environment, dir } = shell.with(variables);
-          const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
-            env: environment,
-            cwd: dir,
-            stdio: ["pipe", "ignore", "pipe"],
-          });
-          const ended = once(child, "exit");
-          let said = "";
-          child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-          await eventually(() => said.includes("Which way?"));
+          const { child, ended, said } = startRun(shell.with(variables), "pipe");
+          await eventually(() => said().includes("Which way?"));
           child.kill(signal);
           expect(await ended).toEqual([code, null]);
-          expect(said).toContain("is not finished");
+          expect(said()).toContain("is not finished");
         },
       );
     },
@@ -352,18 +357,10 @@ describe("interlock run", () => {
       await withModel(
         () => ({ hang: true }),
         async (model, variables) => {
-          const { environment, dir } = shell.with(variables);
-          const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
-            env: environment,
-            cwd: dir,
-            stdio: ["ignore", "ignore", "pipe"],
-          });
-          const ended = once(child, "exit");
-          let said = "";
-          child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+          const { child, ended, said } = startRun(shell.with(variables), "ignore");
           await eventually(() => model.requests.length > 0);
           child.kill("SIGINT");
-          await eventually(() => said.includes("Another Ctrl-C does not wait for it."));
+          await eventually(() => said().includes("Another Ctrl-C does not wait for it."));
           child.kill(signal);
           expect(await ended).toEqual([null, signal]);
         },
