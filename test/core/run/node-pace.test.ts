@@ -61,6 +61,19 @@ describe("lists and searches are told where a run stands", () => {
   });
 });
 
+/** Whether the next turn is quick after results that say slow, quick and nothing, each against the clock. */
+function quickAfterResults({ pace }: ReturnType<typeof openedRecord>): readonly boolean[] {
+  const results = [
+    [1_001, 0],
+    [1_000, 99_000],
+    [undefined, 0],
+  ] as const;
+  return results.map(([tookMs, passedMs]) => {
+    pace.timeTurn(tookMs, passedMs);
+    return pace.isQuickTurn;
+  });
+}
+
 describe("a turn is waited for inside a workflow task", () => {
   const BY_NODE = { terms: { steps: "nodes" } } as const;
 
@@ -89,12 +102,7 @@ describe("a turn is waited for inside a workflow task", () => {
 
   test("as its result says, whatever the clock does; one whose result says nothing is slow", () => {
     const record = openedRecord({ ...BY_NODE, opened: { timesTurns: true }, carried: { turn: 1 } });
-    record.pace.timeTurn(1_001, 0);
-    expect(record.pace.isQuickTurn).toBe(false);
-    record.pace.timeTurn(1_000, 99_000);
-    expect(record.pace.isQuickTurn).toBe(true);
-    record.pace.timeTurn(undefined, 0);
-    expect(record.pace.isQuickTurn).toBe(false);
+    expect(quickAfterResults(record)).toEqual([false, true, false]);
   });
 
   test("as its result says in a run of an earlier version too, once this one goes on with it", () => {
@@ -102,12 +110,7 @@ describe("a turn is waited for inside a workflow task", () => {
     expect(record.pace.goesByClock).toBe(true);
     record.pace.leaveClock();
     expect(record.pace.goesByClock).toBe(false);
-    record.pace.timeTurn(1_001, 0);
-    expect(record.pace.isQuickTurn).toBe(false);
-    record.pace.timeTurn(1_000, 99_000);
-    expect(record.pace.isQuickTurn).toBe(true);
-    record.pace.timeTurn(undefined, 0);
-    expect(record.pace.isQuickTurn).toBe(false);
+    expect(quickAfterResults(record)).toEqual([false, true, false]);
     expect(openedRecord({ ...BY_NODE, opened: { timesTurns: true } }).pace.goesByClock).toBe(false);
     expect(openedRecord({}).pace.goesByClock).toBe(false);
   });
