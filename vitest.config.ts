@@ -27,6 +27,7 @@ export const ALONE_TESTS = [
   "test/store/disk/sync-together.test.ts",
   "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
+  "test/tools/bundle/unread-now.test.ts",
   "test/replay/**/*.test.ts",
 ];
 

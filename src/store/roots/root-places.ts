@@ -2,6 +2,7 @@ import { constants, readFileSync, realpathSync, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+import { mayPass, systemCode } from "../../core/system-code.js";
 import type { Access } from "../../core/tools/name-rules.js";
 import { homeDirectory } from "../disk/home-directory.js";
 
@@ -149,7 +150,8 @@ function mounts(): readonly MountPoint[] {
   if (process.platform !== "linux") return [];
   try {
     return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
-  } catch {
+  } catch (error) {
+    if (mayPass(systemCode(error) ?? "")) throw error; // what is mounted where decides what may be opened
     return [];
   }
 }

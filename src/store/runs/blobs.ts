@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSha256 } from "../../core/sha256.js";
+import { mayPass, systemCode } from "../../core/system-code.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
 
@@ -45,13 +46,14 @@ export class Blobs {
     return isSha256(hash) && standsThere(join(this.dir, hash));
   }
 
-  /** Undefined where the content is missing or damaged. */
+  /** Undefined where the content is missing or damaged. Throws what the system says where it cannot be read now. */
   read(hash: string): Buffer | undefined {
     if (!isSha256(hash)) return undefined;
     try {
       const bytes = readOwnFileSync(join(this.dir, hash));
       return sha256(bytes) === hash ? bytes : undefined;
-    } catch {
+    } catch (error) {
+      if (mayPass(systemCode(error) ?? "")) throw error;
       return undefined;
     }
   }

@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { mayPass, requireSystemCode, unreadNow } from "../../core/system-code.js";
 import type { Project } from "./project-id.js";
 import type { BundleSettings, RunMetadata } from "./run-metadata.js";
 
@@ -25,7 +26,7 @@ export interface CreateBundleRunRequest {
   readonly workflowId?: string;
 }
 
-/** What the index will say of a new bundle run. Faults: `E_RUN_NOT_FOUND` (a session id that is none), `E_PACKAGE_NOT_FOUND`. */
+/** What the index will say of a new bundle run. Faults: `E_RUN_NOT_FOUND` (a session id that is none), `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. */
 export async function newBundleRun(
   request: CreateBundleRunRequest,
   runId: string,
@@ -71,21 +72,21 @@ export function sessionIdProblem(sessionId: string): string | undefined {
 async function resolveBundleRoots(
   request: CreateBundleRunRequest,
 ): Promise<Result<Pick<BundleSettings, "bundleRoot" | "coreRoot">>> {
-  const bundleRoot = await realDirectory(request.bundleRoot);
-  if (bundleRoot === undefined) {
-    return fail("E_PACKAGE_NOT_FOUND", `The bundle root "${request.bundleRoot}" is no directory.`);
-  }
-  if (request.coreRoot === undefined) return ok({ bundleRoot });
-  const coreRoot = await realDirectory(request.coreRoot);
-  if (coreRoot !== undefined) return ok({ bundleRoot, coreRoot });
-  return fail("E_PACKAGE_NOT_FOUND", `The core root "${request.coreRoot}" is no directory.`);
+  const bundleRoot = await realDirectory(request.bundleRoot, "bundle");
+  if (!bundleRoot.ok) return bundleRoot;
+  if (request.coreRoot === undefined) return ok({ bundleRoot: bundleRoot.value });
+  const coreRoot = await realDirectory(request.coreRoot, "core");
+  if (!coreRoot.ok) return coreRoot;
+  return ok({ bundleRoot: bundleRoot.value, coreRoot: coreRoot.value });
 }
 
-async function realDirectory(path: string): Promise<string | undefined> {
+async function realDirectory(path: string, root: "bundle" | "core"): Promise<Result<string>> {
+  const none = fail("E_PACKAGE_NOT_FOUND", `The ${root} root "${path}" is no directory.`);
   try {
     const real = await realpath(path);
-    return (await stat(real)).isDirectory() ? real : undefined;
-  } catch {
-    return undefined;
+    return (await stat(real)).isDirectory() ? ok(real) : none;
+  } catch (error) {
+    const code = requireSystemCode(error);
+    return mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : none;
   }
 }

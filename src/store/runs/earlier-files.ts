@@ -17,6 +17,7 @@ import {
   withEarlier,
 } from "../../core/state/earlier-entries.js";
 import type { Decision, Frontmatter } from "../../core/state/state-frontmatter.js";
+import { mayPass, systemCode, unreadNow } from "../../core/system-code.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { readOwnFileSync, standsThere } from "../disk/own-file.js";
@@ -132,7 +133,7 @@ const headSchema = z.object({
   before: earlierSchema.exactOptional(),
 });
 
-/** The files that a document's list goes back to, newest first. Fault: `E_INTERNAL` for one that is missing or damaged. */
+/** The files that a document's list goes back to, newest first. Fault: `E_INTERNAL` for one that is missing, damaged, or cannot be read now. */
 function filesBefore(
   stateDir: string,
   list: GrowingList,
@@ -142,7 +143,9 @@ function filesBefore(
   for (let earlier = earlierEntriesOf(frontmatter)[list]; earlier !== undefined;) {
     const name = earlier.file.slice(FOLDER.length);
     const path = join(stateDir, "logs", name);
-    const bytes = bytesOf(path);
+    const read = bytesOf(path);
+    if (!read.ok) return read;
+    const bytes = read.value;
     if (bytes === undefined || sha256(bytes) !== earlier.sha256) return damaged(path);
     const [first = "", ...lines] = bytes.toString("utf8").trimEnd().split("\n");
     const head = headSchema.safeParse(JSON.parse(first)).data; // its hash says that it was written here
@@ -154,11 +157,12 @@ function filesBefore(
   return ok(found);
 }
 
-function bytesOf(path: string): Buffer | undefined {
+function bytesOf(path: string): Result<Buffer | undefined> {
   try {
-    return readOwnFileSync(path);
-  } catch {
-    return undefined;
+    return ok(readOwnFileSync(path));
+  } catch (error) {
+    const code = systemCode(error) ?? "";
+    return mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : ok(undefined);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   readAgentMarkup,
 } from "../../core/bundle/bundle-agent.js";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { mayPass, requireSystemCode, unreadNow } from "../../core/system-code.js";
 import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
@@ -17,13 +18,16 @@ const MAX_AGENT_BYTES = 1024 * 1024;
 
 /**
  * Reads the agents of a file: one in the XML-in-Markdown form, one of a module's source (`*.agent.yaml`), or those of an
- * `agents.json` of format 1.1. Faults: `E_AGENT_NOT_FOUND`, `E_SCHEMA_VALIDATION`.
+ * `agents.json` of format 1.1. Faults: `E_AGENT_NOT_FOUND`, `E_SCHEMA_VALIDATION`, `E_INTERNAL` where it cannot be read now.
  */
 export async function readAgentFile(path: string): Promise<Result<readonly [BundleAgent, ...BundleAgent[]]>> {
   const name = basename(path);
   const bytes = await readBounded(path);
+  if (!bytes.ok) return bytes;
   const written =
-    bytes === undefined ? { problem: "cannot be read, or is larger than 1 MiB" } : writtenText(bytes);
+    bytes.value === undefined
+      ? { problem: "cannot be read, or is larger than 1 MiB" }
+      : writtenText(bytes.value);
   if ("problem" in written) {
     return fail("E_AGENT_NOT_FOUND", `The agent file ${excerpt(name)} ${written.problem}.`);
   }
@@ -66,12 +70,13 @@ export async function loadAgent(agentFile: string): Promise<Result<BundleAgent>>
   );
 }
 
-async function readBounded(path: string): Promise<Uint8Array | undefined> {
+async function readBounded(path: string): Promise<Result<Uint8Array | undefined>> {
   try {
     const entry = await stat(path);
-    if (!entry.isFile() || entry.size > MAX_AGENT_BYTES) return undefined;
-    return await readFile(path);
-  } catch {
-    return undefined;
+    if (!entry.isFile() || entry.size > MAX_AGENT_BYTES) return ok(undefined);
+    return ok(await readFile(path));
+  } catch (error) {
+    const code = requireSystemCode(error);
+    return mayPass(code) ? fail("E_INTERNAL", unreadNow(excerpt(basename(path)), code)) : ok(undefined);
   }
 }
