@@ -43,17 +43,15 @@ export function goOn(
     const { reader, store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
+    if (options.detach === true) await reportDetached(session, run, { json, more });
+    else printNote(`Run ${run.runId} goes on.`);
     const standing = await queueStandingOf(session, run, store);
     const isOwn = session.embedded && standing.taskQueue === store?.taskQueue && options.detach !== true;
     if (!standing.polled) {
       if (isOwn) await session.startWorker();
       else printNote(standing.note);
     }
-    if (options.detach === true) {
-      await reportDetached(session, run, { json, more });
-      return EXIT.done;
-    }
-    printNote(`Run ${run.runId} goes on.`);
+    if (options.detach === true) return EXIT.done;
     if (isOwn && standing.polled) await bringAnotherWorker(session, signal);
     const followed = await followedRun(reader, run);
     const choice = { json, waitForAnswers: options.waitForAnswers, more, isShared: standing.polled };

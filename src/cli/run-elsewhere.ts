@@ -92,14 +92,12 @@ async function runThere(
 ): Promise<ExitCode> {
   const there = sessionAt(session, found.store.taskQueue);
   const run = await startRun(there, prepared);
+  const json = options.json ?? false;
+  if (options.detach === true) await reportDetached(there, run, { json });
+  else printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
   const standing = await queueStandingOf(there, run, store);
   if (!standing.polled) printNote(standing.note);
-  const json = options.json ?? false;
-  if (options.detach === true) {
-    await reportDetached(there, run, { json });
-    return EXIT.done;
-  }
-  printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
+  if (options.detach === true) return EXIT.done;
   const choice = { json, waitForAnswers: options.waitForAnswers, isShared: standing.polled };
   const reader = remoteReader(there, found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);

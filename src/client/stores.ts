@@ -8,6 +8,7 @@ import {
   storeNoteSchema,
   storeWorkersSchema,
 } from "../contract/store-record.js";
+import { PERMISSION_DENIED, UNIMPLEMENTED, statusIn } from "./grpc-status.js";
 import { type Lister, listExecutions } from "./list-executions.js";
 import { readableValue } from "./payloads.js";
 import { quoted } from "./quoted.js";
@@ -36,6 +37,8 @@ const PAGE = 100;
 const FRESH_MS = 75_000;
 /** Temporal forgets who has not polled for five minutes: where all seem to be gone for longer, this machine's clock is ahead of its own. */
 const FORGOTTEN_MS = 6 * 60_000;
+/** It does not know the call, or lets whoever asks start runs and no more. */
+const TELLS_NOT: readonly (number | undefined)[] = [PERMISSION_DENIED, UNIMPLEMENTED];
 
 /**
  * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever
@@ -61,18 +64,24 @@ export async function listStores(temporal: Lister): Promise<readonly KnownStore[
   return stores;
 }
 
-/** Whether workers poll a queue. `mayLive` says of a worker's identity whether it may be there still. */
+/**
+ * Whether workers poll a queue. `mayLive` says of a worker's identity whether it may be there still. Where Temporal does not tell whoever
+ * asks, nobody is said to be missing.
+ */
 export async function pollingOf(
   temporal: Lister,
   taskQueue: string,
   mayLive: (identity: string) => boolean = () => true,
 ): Promise<Polling> {
   const { namespace } = temporal.options;
-  const { pollers } = await temporal.workflowService.describeTaskQueue({
-    namespace,
-    taskQueue: { name: taskQueue },
-  });
-  const times = (pollers ?? []).map((poller) => ({
+  const described = await temporal.workflowService
+    .describeTaskQueue({ namespace, taskQueue: { name: taskQueue } })
+    .catch((error: unknown) => {
+      if (TELLS_NOT.includes(statusIn(error)?.code)) return undefined;
+      throw error;
+    });
+  if (described === undefined) return { polled: true };
+  const times = (described.pollers ?? []).map((poller) => ({
     at: isoOf(poller.lastAccessTime) ?? "",
     lives: mayLive(poller.identity ?? ""),
   }));

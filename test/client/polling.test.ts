@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PERMISSION_DENIED, UNAVAILABLE, UNIMPLEMENTED } from "../../src/client/grpc-status.js";
 import type { Lister } from "../../src/client/list-executions.js";
 import { pollingOf } from "../../src/client/stores.js";
 
@@ -30,4 +31,15 @@ test("a clock hours ahead of Temporal's, or behind, takes no worker away", async
   expect(await isPolled(serverWith(184 * MINUTE, 180 * MINUTE))).toBe(true);
   expect(await isPolled(serverWith(-180 * MINUTE))).toBe(true);
   expect(await isPolled(serverWith(180 * MINUTE), () => false)).toBe(false);
+});
+
+test("where Temporal does not tell whoever asks, nobody is said to be missing: a command says what it did, and no more", async () => {
+  const refusing = (code: number): Lister => {
+    const refused = Object.assign(new Error("refused"), { code, details: "refused", metadata: {} });
+    const workflowService = { describeTaskQueue: () => Promise.reject(refused) };
+    return { options: { namespace: "default" }, workflowService } as unknown as Lister; // as above
+  };
+  expect(await isPolled(refusing(PERMISSION_DENIED))).toBe(true);
+  expect(await isPolled(refusing(UNIMPLEMENTED))).toBe(true);
+  await expect(isPolled(refusing(UNAVAILABLE))).rejects.toThrow("refused");
 });

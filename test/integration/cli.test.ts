@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { eventually } from "../fakes/eventually.js";
 import { spawn } from "node:child_process";
 import { access, cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { type Script, patch } from "../fakes/scripted-model.js";
@@ -437,6 +438,31 @@ describe("interlock run", () => {
       expect(phase).toBe("completed");
     },
   );
+});
+
+test("who starts a run is told of it first, whatever Temporal then says of its workers", async () => {
+  const shell = await newShell();
+  await writeTree(join(shell.dir, "package"), twoNodePackage());
+  const grpc = createRequire(import.meta.url).resolve("@grpc/grpc-js");
+  const refusing = `import { Client } from ${JSON.stringify(grpc)};
+    const { makeUnaryRequest: asked } = Client.prototype;
+    Client.prototype.makeUnaryRequest = function (method, ...rest) {
+      if (!method.endsWith("/DescribeTaskQueue")) return asked.call(this, method, ...rest);
+      rest.at(-1)(Object.assign(new Error("injected"), { code: 9, details: "injected" }));
+      return { cancel() {} };
+    };`;
+  await writeTree(shell.dir, { "refusing.mjs": refusing });
+  const configured = {
+    TEMPORAL_ADDRESS: inject("temporalAddress"),
+    INTERLOCK_TASK_QUEUE: `cli-${shell.dir.slice(-6)}`,
+  };
+  const preload = { NODE_OPTIONS: `--import ${join(shell.dir, "refusing.mjs")}` };
+  const begin = ["run", "package", "--project", "project", "--rehearse", "--detach"];
+  const started = await shell.with({ ...configured, ...preload }).run(begin);
+  expect(started).toMatchObject({ code: 1, stderr: expect.stringContaining("injected") });
+  const [, runId = "none"] = /^Run (\S+) is started/.exec(started.stdout) ?? [];
+  const { stderr } = await shell.with(configured).run(["status", runId]);
+  expect(stderr).toContain("the run waits until one does");
 });
 
 test("a command ends although a library has left something open", async () => {

@@ -90,8 +90,8 @@ async function runPrepared(
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await startRun(session, prepared);
+      await reportDetached(session, run, { json }); // first: whoever is not told of it starts another
       if (!(await session.hasWorker())) printNote(noWorkerHint(session, session.client.taskQueue));
-      await reportDetached(session, run, { json });
       return EXIT.done;
     }
     const bringsWorker = config.temporal === undefined;
