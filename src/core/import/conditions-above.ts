@@ -17,6 +17,16 @@ const HEADING = /^\s{0,3}(#{1,6})\s/;
 const SECTION =
   /^(?:\d[\d.]{0,6}\)?\s)?(?:(?:if|unless|wenn|falls)|(?:when|otherwise|else|sonst)(?!\s(?:to|not)\s))(?![\w-])[^\n]{0,200}$/i;
 
+/** `<check if="it is cold">`, and what stands before its end. */
+const OPENS_TAG =
+  /^\s{0,40}<([\w-]{1,40})\s[^<>]{0,200}?\b(?:if|when)=(?:"([^"]{1,200})"|'([^']{1,200})')[^<>]{0,200}(?<!\/)>/i;
+const MAX_TAGS = 20;
+
+interface Tag {
+  readonly name: string;
+  readonly words: string;
+}
+
 interface Condition {
   readonly words: string;
   readonly indent: number;
@@ -35,11 +45,13 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
   let section: Section | undefined;
   let condition: Condition | undefined;
   let isSameText = false;
+  const tags: Tag[] = [];
   for (const { number, text, isCode } of body) {
     if (text.trim() === "") {
       isSameText = false;
       continue;
     }
+    if (!isCode) passTags(tags, text);
     const words = withoutMarks(text.slice(0, MAX_CONDITION_CHARS));
     const level = isCode ? undefined : HEADING.exec(text)?.[1]?.length;
     if (level !== undefined)
@@ -55,10 +67,20 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
       (isCode || level !== undefined || !isBelow(condition, text, indent, isSameText))
     )
       condition = undefined;
-    const holds = condition?.words ?? section?.words;
+    const holds = condition?.words ?? tags.at(-1)?.words ?? section?.words;
     if (holds !== undefined && level === undefined && !isCode) above.set(number, holds);
   }
   return above;
+}
+
+/** Opens and closes the tags that a line begins or ends: one that the line closes itself holds of that line, which says so. */
+function passTags(tags: Tag[], text: string): void {
+  const [whole = "", name = "", double = "", single = ""] = OPENS_TAG.exec(text.slice(0, 600)) ?? [];
+  const isClosed = text.slice(whole.length).includes(`</${name}>`);
+  if (whole !== "" && !isClosed && tags.length < MAX_TAGS)
+    tags.push({ name, words: `if ${cutText(double || single, MAX_WORDS)}:` });
+  const last = tags.at(-1);
+  if (whole === "" && last !== undefined && text.includes(`</${last.name}>`)) tags.pop();
 }
 
 /** The section that a heading begins, where it says when. */

@@ -117,3 +117,16 @@ test.each([
 ])("a condition is said of its own step, and the right way round: %s", (line, first, second) => {
   expect(potOf(line).labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
 });
+
+test("what stands in a tag that says when is done then", () => {
+  const { labels } = potOf(
+    '<check if="it is hot">',
+    "  <check if='it is very hot'>",
+    "    <action>Load step-03-cup.md</action>",
+    "  </check>",
+    "  <action>Load step-02-leaf.md</action>",
+    "</check>",
+    "Load step-04-sip.md",
+  );
+  expect(labels).toEqual(["step-03-cup: it is very hot", "step-02-leaf: it is hot", "step-04-sip: next"]);
+});
