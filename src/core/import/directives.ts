@@ -52,10 +52,21 @@ const STANDS_ALONE = [
     "i",
   ),
   new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${OPENS}`),
+  new RegExp(String.raw`^[-•\s*]{0,8}(?:\[[A-Z]\d?\]|[A-Z]\d?[\s*]{0,3}[:：])[\s*]{0,4}${OPENS}`),
 ];
 /** "`./step-02-x.md` has it", "… is the source" */
 const TOLD_BEHIND =
   /^[`*"')\]>]{0,4}\s{1,3}(?:is|are|was|were|has|have|had|does|will|can|may|must|should|says?|holds?|contains?|lists?|tells?|gives?|shows?|names?|defines?|describes?)\b/i;
+/** "C → `./step-02-x.md`", "[S] `./step-03-x.md`", "✗ → …": short as it is, it says when. */
+const SHORT_CASE =
+  /^(?:[-•+]\s?)?(?:\[[\p{L}\d]{1,2}\]|(?:[\p{L}\d]{1,2}|\p{So}\uFE0F?)\s?(?:→|->|=>|[:：]))/u;
+/** "[Previous: the pot](./step-01-pot.md) | …", "← [Pot](./step-01-pot.md)": where a reader comes from. */
+const PREVIOUS =
+  /^[\s>*_`"'([-]{0,12}(?:(?:←|⬅\uFE0F?|⟵|«|◀\uFE0F?|<-|<<)[\s*_`"'([]{0,8}(?!.*\b(?:back|return|go|zurück)\b)|(?:previous|prev|prior|vorheriger?|précédente?|anterior|上一步|前へ)(?![\p{L}-]))[^.;|]{0,120}$/iu;
+const BACK_LINK =
+  /^[\s>*_-]{0,8}(?:(?:←|⬅\uFE0F?|«)\s?)?\[(?:(?:←|⬅\uFE0F?|«)\s?)?(?:back|zurück|retour)\]\($/iu;
+/** What parts the links of a line for those who leaf through the steps. */
+const NEXT_LINK = /\s[|·•—–]\s|\s{3,}|\t/;
 /** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
 const PAGE = /(?<![\w./{}@-])[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
@@ -79,7 +90,8 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   if (line.isCode) return USE;
   const text = line.text.trim();
   if (text.startsWith("|")) return rowOf(text, token, line.text.slice(0, token.at));
-  const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
+  const around = withoutMarks(text.replace(token.text, ""));
+  const isAlone = around.length < 4 && !SHORT_CASE.test(around);
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
   const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
@@ -96,6 +108,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     !leadsOn ||
     (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
     EXAMPLE.test(said) ||
+    isPrevious(lead) ||
     isDenied(lead, NEVER) ||
     HELPER.test(said)
   )
@@ -109,6 +122,12 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   return { kind: "go", ...way, words: all };
 }
 
+/** Whether what a line names is only where its reader comes from: what is done with it is not said. */
+function isPrevious(lead: string): boolean {
+  const link = withoutPagesIn(lead.split(NEXT_LINK).at(-1) ?? "");
+  return BACK_LINK.test(link) || (PREVIOUS.test(link) && !GOES.test(link) && !ARROW.test(link));
+}
+
 /** The answer that a line begins with, where what it names is all that it has on it. */
 function answerOf(lead: string): string | undefined {
   if (lead.length > MAX_ANSWER_LEAD) return undefined;
@@ -119,11 +138,15 @@ function withoutName(text: string, token: Token): string {
   return text.replaceAll(token.text, " ");
 }
 
+function withoutPagesIn(text: string): string {
+  return text.replaceAll(PAGE, " ");
+}
+
 const knownWords = new WeakMap<SourceLine, string>();
 
 /** A line without the names of pages: it is asked for each of them. */
 function withoutPages(line: SourceLine): string {
-  const words = knownWords.get(line) ?? line.text.replaceAll(PAGE, " ");
+  const words = knownWords.get(line) ?? withoutPagesIn(line.text);
   knownWords.set(line, words);
   return words;
 }
@@ -159,7 +182,7 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
 
 /** "| it is cold | Go back to `x.md` |": the first cell says when. */
 const CASE_IN_ROW =
-  /^\|\s{0,8}([^|]{1,80}?)\s{0,8}\|(?:.*\|)?\s{0,4}[`*]{0,2}(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /^\|\s{0,8}([^|]{1,80}?)\s{0,8}\|(?:.*\|)?\s{0,4}[`*]{0,2}(?:(?:→|->|=>|[⇒➜➡])\s{1,3}|(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto\s{1,3}(?:the\s)?)[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 const GOES_IN_CELL =
   /\|\s{0,4}[`*]{0,2}(?:(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto|load|read|follow|execute|run)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 
@@ -174,9 +197,13 @@ function rowOf(text: string, token: Token, lead: string): Directive {
   return { kind: "go", label, condition: words.slice(0, 300), isDefault: false, words };
 }
 
+/** "3", "Step 3", "`step-03`": the row tells of a step, and not of a case. */
+const OF_ORDER =
+  /^(?:step|phase|stage)?[\s\d.]{0,8}$|\.md\b|^(?:(?:step|phase|stage)[\s_-]?)?\d{1,3}[a-z]?(?:[\s.):_-]|$)/i;
+
 function caseOf(lead: string): string | undefined {
   const words = withoutMarks(CASE_IN_ROW.exec(lead.trimStart())?.[1] ?? "");
-  return words === "" || /^(?:step|phase|stage)?[\s\d.]{0,8}$/i.test(words) ? undefined : cutText(words, 60);
+  return words === "" || OF_ORDER.test(words) ? undefined : cutText(words, 60);
 }
 
 /**
@@ -243,9 +270,16 @@ function whenOf(lead: string, rest: string): string | undefined {
     .trim()
     .replace(/[.,;\s]{1,20}$/, "")
     .replace(/^([^()]*)\)$/, "$1");
-  if (words === "" && !/^(?:otherwise|sonst)/i.test(found?.[0] ?? "")) return undefined; // "when:", and a list below
+  const isOther = OTHERWISE.test(found?.[0] ?? "");
+  if (isOther && DONE_OTHERWISE.test(beforeVerb(words ?? ""))) return "otherwise";
+  if (words === "" && !isOther) return undefined; // "when:", and a list below
   if (words === undefined || (last === undefined && words.includes(".md"))) return undefined; // it is another one's
   return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
+}
+
+/** What stands before the word of a text that leads on; the whole text where none does. */
+function beforeVerb(words: string): string {
+  return words.slice(0, GOES.exec(words)?.index ?? words.length);
 }
 
 /** Whether no other step stands before a condition in its sentence: "go to `x.md` unless it is cold, in that case to `y.md`". */
@@ -265,11 +299,15 @@ export function sentenceIn(text: string): string {
   return /^(?:[^.!?;]|[.!?;](?!\s)){0,400}/.exec(text)?.[0] ?? "";
 }
 
+/** "Anything else" and "or else" are no other case. */
 const CONDITION =
-  /(?<![\w-])(?:if|when|wenn|falls|unless|otherwise|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else))(?:if|when|wenn|falls|unless|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+const OTHERWISE = /^(?:otherwise|else|sonst)/i;
+/** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
+const DONE_OTHERWISE = /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will)\s){0,3}$/i;
 /** `ready-for-dev` → … */
 const CASE =
-  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;]){2,60}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
+  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
 /** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
 const INLINE_CASE =
   /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;
@@ -278,7 +316,7 @@ const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
 /** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
 const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*(?:[:：—)\]]|→|->|=>)/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;

@@ -118,6 +118,47 @@ test.each([
   expect(potOf(line).labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
 });
 
+test.each([
+  ["If it is hot, load `./step-02-leaf.md`; else load `./step-03-cup.md`.", "it is hot", "otherwise"],
+  ["If it is hot, load `./step-02-leaf.md`. Otherwise load `./step-03-cup.md`.", "it is hot", "otherwise"],
+  ["If hot, load `./step-02-leaf.md`, otherwise proceed directly to `./step-03-cup.md`.", "hot", "otherwise"],
+  ["Wenn heiß, lade `./step-02-leaf.md`, sonst weiter mit `./step-03-cup.md`.", "heiß", "otherwise"],
+  [
+    "If it is hot, load `./step-02-leaf.md`, else if it is cold, load `./step-03-cup.md`.",
+    "it is hot",
+    "it is cold",
+  ],
+])("what is done otherwise is not called as the case before it: %s", (line, first, second) => {
+  expect(potOf(line).labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
+});
+
+test("what comes below an else is said to be otherwise", () => {
+  const { labels } = potOf(
+    "if it is hot:",
+    "    load ./step-02-leaf.md",
+    "else:",
+    "    load ./step-03-cup.md",
+  );
+  expect(labels).toEqual(["step-02-leaf: it is hot", "step-03-cup: otherwise"]);
+});
+
+test("anything else is no other case", () => {
+  expect(potOf("For anything else, load `./step-02-leaf.md`.").labels).toEqual(["step-02-leaf: next"]);
+});
+
+test.each([
+  ["C → `./step-02-leaf.md`", "S → `./step-03-cup.md`", "C", "S"],
+  ["C: `./step-02-leaf.md`", "S: `./step-03-cup.md`", "C", "S"],
+  ["[C] `./step-02-leaf.md`", "[S] `./step-03-cup.md`", "C", "S"],
+  ["y → step-02-leaf.md", "n → step-03-cup.md", "y", "n"],
+  ["✅ → `./step-02-leaf.md`", "❌ → `./step-03-cup.md`", "✅", "❌"],
+])("a case of a letter is its own line's, and not the line's before it: %s", (first, second, one, other) => {
+  const { made, labels, conditions } = potOf("Is it hot?", "", first, second);
+  expect(labels).toEqual([`step-02-leaf: ${one}`, `step-03-cup: ${other}`]);
+  expect(conditions.join("\n")).not.toMatch(/Is it hot|leaf.*cup|cup.*leaf/);
+  expect(said(made)).toEqual([]);
+});
+
 test("what stands in a tag that says when is done then", () => {
   const { labels } = potOf(
     '<check if="it is hot">',
@@ -129,4 +170,27 @@ test("what stands in a tag that says when is done then", () => {
     "Load step-04-sip.md",
   );
   expect(labels).toEqual(["step-03-cup: it is very hot", "step-02-leaf: it is hot", "step-04-sip: next"]);
+});
+
+test("a row whose cell has an arrow before a step leads there, whatever its column is called", () => {
+  const { labels, made } = potOf(
+    "| Result | What then |",
+    "| --- | --- |",
+    "| It is hot | → `./step-02-leaf.md` |",
+    "| It is cold | → step-03-cup.md |",
+  );
+  expect(labels).toEqual(["step-02-leaf: It is hot", "step-03-cup: It is cold"]);
+  expect(said(made)).toEqual([]);
+});
+
+test("a row that says what comes after a step is no case", () => {
+  const { to } = potOf(
+    "| What | What then |",
+    "| --- | --- |",
+    "| 2. Leaf | → step-03-cup.md |",
+    "| `step-03` | → step-04-sip.md |",
+    "",
+    "Load ./step-02-leaf.md",
+  );
+  expect(to).toEqual(["step-02-leaf"]);
 });

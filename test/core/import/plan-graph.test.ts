@@ -127,7 +127,7 @@ describe("what is ambiguous", () => {
       "steps/step-02-end.md": "# End\n",
       "steps/step-09-resume.md": "# Resume\n",
     });
-    expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-end"]);
+    expect(ways(made)).toEqual(["step-01-pot -otherwise*-> step-02-end"]);
     expect(said(made, true)).toEqual([
       "note steps/step-01b-continue.md:0 is left out: Interlock itself goes on with a run that was interrupted",
       "note steps/step-09-resume.md:0 is left out: Interlock itself goes on with a run that was interrupted",
@@ -206,7 +206,7 @@ describe("what is ambiguous", () => {
     expect(ways(made)).toEqual([
       "step-02-b -finished-> finished",
       "step-01-a -next*-> step-02-b",
-      "step-02-b -next*-> step-01-a",
+      "step-02-b -otherwise*-> step-01-a",
     ]);
     expect(made.edges[0]?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
   });

@@ -224,7 +224,7 @@ test.each([
     ["ready", "late"],
   ],
   ["`draft` or `new` → `./step-02-a.md`, done → `./step-03-b.md`", ["draft or new", "next"]],
-  ["      - `draft` → `./step-02-a.md`, else `./step-03-b.md`", ["draft", "next"]],
+  ["      - `draft` → `./step-02-a.md`, else `./step-03-b.md`", ["draft", "otherwise"]],
   [
     "Load `./step-02-a.md` (if any). Or load `./step-03-b.md` when it is ready (or late).",
     ["next", "it is ready"],

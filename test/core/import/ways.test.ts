@@ -217,3 +217,27 @@ test("a condition that the user's words hold is none", () => {
   const made = secondSays('- Improvement: "Could we ...", "What if we ..." -> Go to `./step-01-pot.md`');
   expect(made.edges.find(({ to }) => to === "step-01-pot")?.label).toBe("next");
 });
+
+test.each([
+  "[Previous: Pot](step-01-pot.md) | [Next: Cup](step-03-cup.md)",
+  "← [Pot](step-01-pot.md) | [Cup](step-03-cup.md) →",
+  "[⬅️ Pot](step-01-pot.md)   [Cup ➡️](step-03-cup.md)",
+  "[← Back](step-01-pot.md) | [Next →](step-03-cup.md)",
+  "**Previous:** [the pot](step-01-pot.md) · **Next:** [the cup](step-03-cup.md)",
+  "« [Prev](step-01-pot.md) — [Next](step-03-cup.md) »",
+  '- Previous step: `step-01-pot.md` with the "execute" decision',
+])("where a reader comes from is no way: %s", (line) => {
+  const made = secondSays(line);
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-02-leaf",
+    "step-02-leaf step-03-cup",
+  ]);
+});
+
+test.each([
+  "If the previous cup was cold, go back to `step-01-pot.md`.",
+  "Return to the previous step: `step-01-pot.md`",
+  "Previous cup cold → `step-01-pot.md`",
+])("what is done about what was before is a way: %s", (line) => {
+  expect(secondSays(line).edges.map(({ to }) => to)).toContain("step-01-pot");
+});
