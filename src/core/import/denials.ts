@@ -4,7 +4,7 @@ const END = String.raw`(?:,(?![^.;:!?]{0,200}\bn?or\b)|\s[-–—]\s|\s(?:then|d
 /** What stands before what a line goes on to say, and is no word against it. */
 const OTHER_CLAUSES = [
   /** "If it is not warm, …", "If not approved return to …" */
-  String.raw`(?<![\w-])(?:if|when|whenever|unless|once|while|wenn|falls|sobald|solange)(?![\w-])(?:[^.;:!?,]{0,200}?(?:,|\s[-–—]\s|\s(?:then|dann)(?=\s))|\snot\s[\w-]{1,40}\s(?=(?:return|go|proceed|continue|load|skip|jump|move|restart|loop)\b))`,
+  String.raw`(?<![\w-])(?:if|when|whenever|unless|once|while|wenn|falls|sobald|solange|если|когда)(?![\w-])(?:[^.;:!?,]{0,200}?(?:,|\s[-–—]\s|\s(?:then|dann)(?=\s))|\snot\s[\w-]{1,40}\s(?=(?:return|go|proceed|continue|load|skip|jump|move|restart|loop)\b))`,
   /** "The lid is not on, …", and not "It is not allowed, whatever happens, to …", nor "It does not, at any time, …" */
   String.raw`\b(?:is|are|was|were|has|have|had|does|did)(?:n't|n’t|\s(?:still\s|yet\s)?not)\b(?!\s?,|[^.;:!?]{0,200},\s{1,3}to\s(?:[\w-]{1,20}\s){1,4}\W{0,6}$)[^.;:!?,]{0,120}?${END}`,
   /** "Do not wait for an answer, …" */

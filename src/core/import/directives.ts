@@ -1,5 +1,6 @@
 import { cutText } from "../text.js";
 import { isDenied } from "./denials.js";
+import { leadsOnElsewhere } from "./other-languages.js";
 import type { SourceLine } from "./source-text.js";
 import { type Token, tokensOf } from "./references.js";
 
@@ -22,7 +23,7 @@ const USE: Directive = { kind: "use" };
 
 /** "Without mid-run surgery", "in a dry-run" lead nowhere. */
 const GOES =
-  /(?<!\b(?:dry|long|mid|per|post|pre|test|trial)-)\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)/i;
+  /(?<!\b(?:dry|long|mid|per|post|pre|test|trial)-)\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `|kehre|springe|wechsle|fortfahren|befolge|führe)\b(?!-\w)/i;
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
 const ARROW_BEHIND = new RegExp(`^[\`*"')\\]>]{0,4}\\s{0,4}(?:${ARROW.source})`);
@@ -39,6 +40,7 @@ const GOES_RIGHT = [
     String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}${OPENS}`,
     "i",
   ),
+  new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),
 ];
 /** "Yes: `./step-02-x.md`", "- **Failed** – `./step-03-x.md`": what came of a question or a check. */
 const ANSWER =
@@ -169,12 +171,15 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
   if (
     line.text.trim().startsWith("|") ||
     ASSIGNED.test(lead) ||
+    isPrevious(lead) ||
     directiveOf(line, token, before).kind === "go"
   )
     return false;
   const text = withoutName(withoutPages(line), token);
+  const isUnderstood = UNDERSTOOD.test(text) && !leadsOnElsewhere(text); // "for" and "das" are Portuguese as well
   return (
-    ![GOES, ARROW, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
+    !isUnderstood &&
+    ![GOES, ARROW, EXAMPLE].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
     ![NEVER, NEVER_ELSEWHERE].some((words) => isDenied(lead, words))
   );
@@ -304,7 +309,8 @@ const CONDITION =
   /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else))(?:if|when|wenn|falls|unless|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
 const OTHERWISE = /^(?:otherwise|else|sonst)/i;
 /** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
-const DONE_OTHERWISE = /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will)\s){0,3}$/i;
+const DONE_OTHERWISE =
+  /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will|with|mit)(?:\s|$)){0,3}$/i;
 /** `ready-for-dev` → … */
 const CASE =
   /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;

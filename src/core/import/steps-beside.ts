@@ -27,7 +27,8 @@ export class StepsBeside {
   addMissing(from: string, line: number, missing: string, way: Omit<SourceEdge, "from" | "to">): void {
     reportMissing(this.tree, from, line, missing, this.findings);
     const to = nearestStep(this.tree, from, missing);
-    if (to !== undefined) this.steps.push({ from, line, ...way, to, isMisnamed: true });
+    if (to !== undefined)
+      this.steps.push({ from, line, words: "", ...way, to, isMisnamed: true, isSaid: false });
   }
 
   addUnsaid(
@@ -46,7 +47,8 @@ export class StepsBeside {
     connect: (from: string, to: string, line: number, way: Omit<SourceEdge, "from" | "to">) => void,
   ): void {
     for (const { from, to, line, isMisnamed, ...way } of this.steps) {
-      if (isSettled(to) || comesBefore(to, from) || !isNumberedStep(to)) continue;
+      const isWay = !isMisnamed && way.isSaid; // else only to a step that would be lost
+      if (!isWay && (isSettled(to) || comesBefore(to, from) || !isNumberedStep(to))) continue;
       this.findings.add("warning", from, line, isMisnamed ? takenInPlace(to) : takenForWay(to));
       connect(from, to, line, { ...way, isDefault: false });
     }

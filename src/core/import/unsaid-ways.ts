@@ -1,5 +1,6 @@
-import { labelOf, wordsUnknownAt, tokensInBody } from "./directives.js";
+import { labelOf, tokensInBody, withoutMarks, wordsUnknownAt } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
+import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
 import type { SourceLine, SourceText } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
@@ -8,6 +9,8 @@ import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
 /** "Suivre : `./step-03-cup.md`": whatever the words are, they lead to it. */
 const AFTER_COLON = /[:：]\s{0,4}[`*"'([]{0,4}$/;
 
+const MAX_WORDS = 300;
+
 /** A way that a line names without a word that is known to lead on, such as one of another language. */
 export interface UnsaidWay {
   readonly to: string;
@@ -15,6 +18,9 @@ export interface UnsaidWay {
   readonly label: string;
   readonly condition?: string;
   readonly isDefault: boolean;
+  readonly words: string;
+  /** A word of its language is known to lead there. */
+  readonly isSaid: boolean;
 }
 
 /**
@@ -31,20 +37,37 @@ export function unsaidWays(
   const steps = new Set(stepsBelow(tree, folderOf(entry.document)));
   if (path !== entry.document && !steps.has(path)) return []; // it is material
   const ways = new Map<string, UnsaidWay>();
+  const back = new Map<string, UnsaidWay>();
   const led = new Set<string>();
   for (const { target, line, token } of unsaidNames(source, references, steps, path)) {
-    if (comesBefore(target, path)) continue;
-    const way = { to: target, line: line.number, ...labelOf(line.text, token.at) };
+    const way = wayAt(target, line, token);
+    if (comesBefore(target, path)) {
+      if (way.isSaid && path !== entry.document && !back.has(target)) back.set(target, way);
+      continue;
+    }
     if (AFTER_COLON.test(line.text.slice(0, token.at))) led.add(target);
     const known = ways.get(target);
     if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target, way);
   }
   const items = [...ways.values()].filter(({ label }) => label.length === 1);
-  if (items.length > 0) return [...ways.values()].filter((way) => items.includes(way) || led.has(way.to));
+  if (items.length > 0)
+    return [...ways.values()]
+      .filter((way) => items.includes(way) || led.has(way.to))
+      .concat(...back.values());
   const first = firstStepsAmong([...ways.keys()], path).map((step) => step.path);
   return [...ways.values()]
     .filter(({ to }) => first.includes(to))
-    .map((way) => ({ ...way, isDefault: first.length === 1 }));
+    .map((way) => ({ ...way, isDefault: first.length === 1 }))
+    .concat(...back.values());
+}
+
+/** What a line says of a way: its letter, or when, where the words for it are known. */
+function wayAt(to: string, line: SourceLine, token: Token): UnsaidWay {
+  const own = labelOf(line.text, token.at);
+  const words = withoutMarks(line.text.slice(0, MAX_WORDS));
+  const when = own.label === "next" ? whenElsewhere(line.text.slice(0, token.at)) : undefined;
+  const said = when === undefined ? own : { ...own, label: when, condition: words };
+  return { to, line: line.number, ...said, words, isSaid: leadsOnElsewhere(line.text) };
 }
 
 /** The steps that lines of a text name in no known words. */
@@ -75,7 +98,7 @@ export function unsaidBeside(
   if (from === document || !steps.has(from)) return [];
   for (const { target, line, token } of unsaidNames(source, references, steps, from)) {
     if (led.has(target) || found.has(target)) continue;
-    found.set(target, { to: target, line: line.number, ...labelOf(line.text, token.at) });
+    found.set(target, wayAt(target, line, token));
   }
   return [...found.values()];
 }

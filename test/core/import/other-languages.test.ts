@@ -83,7 +83,7 @@ test("a way back in words that are not known is told of where others lead on: it
       { nextStepFile: "./step-03-cup.md" },
       "# 2",
       "",
-      "- Sinon, suivez `./step-01-pot.md`.",
+      "- Nếu không, thực hiện `./step-01-pot.md`.",
     ),
     "steps/step-03-cup.md": LAST,
   });
@@ -108,4 +108,81 @@ test("a step that is named in words that are not known is not lost where an arro
   expect(said(made)).toContain(
     'warning steps/step-01-pot.md:7 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on',
   );
+});
+
+test.each([
+  ["French", "Si c'est froid : revenir à `%`. Sinon continuer avec `$`.", "c'est froid"],
+  ["Spanish", "Si está frío, vuelve a `%`; de lo contrario, ve a `$`.", "está frío"],
+  ["Portuguese", "Se for frio, volte para `%`. Caso contrário, prossiga para `$`.", "for frio"],
+  ["Italian", "Se è freddo, torna a `%`. Altrimenti prosegui con `$`.", "è freddo"],
+  ["Dutch", "Als het koud is, ga terug naar `%`. Anders ga door naar `$`.", "het koud is"],
+  ["Chinese", "如果凉了，返回 `%`；否则执行 `$`。", "凉了"],
+  ["Russian", "Если остыло, вернитесь к `%`. Иначе перейдите к `$`.", "остыло"],
+])("a way back in %s is one, under its condition, beside the way on", (_language, line, when) => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# 1\n\nLoad `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md": `# 2\n\n${line.replace("%", "./step-01-pot.md").replace("$", "./step-03-cup.md")}\n`,
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made).slice(1)).toEqual([
+    "step-02-leaf -otherwise*-> step-03-cup",
+    `step-02-leaf -${when}-> step-01-pot`,
+  ]);
+  expect(said(made)).toHaveLength(2);
+});
+
+test.each([
+  ["Japanese", "- 冷めた場合は `%` に戻る", "冷めた"],
+  ["Korean", "- 식으면 `%` 로 돌아갑니다.", "식으"],
+  ["Portuguese", "Se for frio, volte para `%`.", "for frio"],
+])("a way back in %s is one where the way on is a key", (_language, line, when) => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": page({ nextStepFile: "./step-02-leaf.md" }, "# 1"),
+    "steps/step-02-leaf.md": page(
+      { nextStepFile: "./step-03-cup.md" },
+      "# 2",
+      "",
+      line.replace("%", "./step-01-pot.md"),
+    ),
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made).at(-1)).toBe(`step-02-leaf -${when}-> step-01-pot`);
+});
+
+test("what a line of another language denies, or only tells of, is no way back", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-execute.md": "# 0\n",
+    "steps/step-01-pot.md": page({ nextStepFile: "./step-02-leaf.md" }, "# 1"),
+    "steps/step-02-leaf.md": page(
+      { nextStepFile: "./step-03-cup.md" },
+      "# 2",
+      "",
+      "Ne chargez jamais `./step-01-pot.md`.",
+      "Nunca vuelvas a `./step-01-pot.md`.",
+      "切勿返回 `./step-01-pot.md`。",
+      "Données : `./step-01-pot.md`",
+      "Source : `./step-01-execute.md`",
+    ),
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"]);
+});
+
+test("a German line whose verb stands at its end leads on", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tee" }, "Lade `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# 1\n\nNach der Freigabe öffne `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md":
+      "# 2\n\nWenn kalt, kehre zu `./step-01-pot.md` zurück.\nSonst mit `./step-03-cup.md` fortfahren.\n",
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual([
+    "step-01-pot -next*-> step-02-leaf",
+    "step-02-leaf -kalt-> step-01-pot",
+    "step-02-leaf -otherwise-> step-03-cup",
+  ]);
+  expect(said(made)).toEqual([]);
 });

@@ -226,6 +226,7 @@ test.each([
   "**Previous:** [the pot](step-01-pot.md) · **Next:** [the cup](step-03-cup.md)",
   "« [Prev](step-01-pot.md) — [Next](step-03-cup.md) »",
   '- Previous step: `step-01-pot.md` with the "execute" decision',
+  "- Previous step: `step-01-pot.md` completed",
 ])("where a reader comes from is no way: %s", (line) => {
   const made = secondSays(line);
   expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
