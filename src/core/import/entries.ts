@@ -108,7 +108,7 @@ function lineAt(texts: ReadonlyMap<string, string>, key: string): string {
   return cutText(oneLine(texts.get(key) ?? ""), MAX_TEXT);
 }
 
-/** A short `SKILL.md` that names one workflow file is a pointer to it. */
+/** A short `SKILL.md` that names one workflow file is a pointer to it, whatever that is called where it leads to steps. */
 function documentOf(tree: SourceTree, path: string, source: SourceText): string {
   const words = source.body.filter(({ text }) => text.trim() !== "");
   if (nameOf(path) !== "SKILL.md" || words.length > 6) return path;
@@ -119,7 +119,10 @@ function documentOf(tree: SourceTree, path: string, source: SourceText): string 
     if (target.kind === "file" && target.path.endsWith(".md")) named.add(target.path);
   }
   const [only = path] = named;
-  return named.size === 1 && isEntryName(nameOf(only)) ? only : path;
+  if (named.size !== 1 || only === path) return path;
+  if (isEntryName(nameOf(only))) return only;
+  const isOwn = folderOf(only) === folderOf(path) && !isStepFile(tree, only);
+  return isOwn && hasStepsOf(tree, only) ? only : path;
 }
 
 const OF_AGENTS = /(?:^|[-/])agents?(?:-|\/|$)/;

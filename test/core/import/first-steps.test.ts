@@ -325,3 +325,36 @@ test("a step that stands in a table of the document alone is said to be led to b
     "warning steps/step-00-shop.md:0 no step leads here: it is in the package, but no node",
   ]);
 });
+
+test.each(["instructions.md", "WORKFLOW.md", "create-tea.workflow.md"])(
+  "a short skill that points to a document of steps has its ways, whatever it is called: %s",
+  (name) => {
+    const made = importOf({
+      "SKILL.md": page({ name: "tea", description: "x" }, `Read and follow ./${name}.`),
+      [name]: [
+        "# Tea",
+        "",
+        `IF the guest is new: load \`./steps-c/step-01-pot.md\``,
+        `IF the tea was cold: load \`./steps-e/step-01-look.md\``,
+      ].join("\n"),
+      "steps-c/step-01-pot.md": page({ nextStepFile: "./step-02-leaf.md" }, "# Pot"),
+      "steps-c/step-02-leaf.md": "# Leaf\n",
+      "steps-e/step-01-look.md": "# Look\n",
+    });
+    expect(made.entry.document).toBe(name);
+    expect(made.edges.map(({ to, label }) => `${to}: ${label}`)).toEqual([
+      "step-01-pot: the guest is new",
+      "step-01-look: the tea was cold",
+      "step-02-leaf: next",
+    ]);
+    expect(said(made)).toEqual([]);
+  },
+);
+
+test("a short skill that points to a text without steps is its own document", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Read and follow ./instructions.md."),
+    "instructions.md": "# Tea\n\nPour.\n",
+  });
+  expect(made.entry.document).toBe("SKILL.md");
+});
