@@ -32,6 +32,14 @@ const ENDS =
 /** "Otherwise: Workflow complete", "If no mode is left, complete the workflow": one of the ways on is none. */
 const COMPLETES =
   /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
+/** An item of a menu, "- IF X: …", "[D] Done - …", "2. **Cancel** → …", "| Cancel | …": one of what a step offers. */
+const OFFER =
+  /^[-•\s>]{0,8}(?:\d{1,2}[.)]\s(?:[^→|:—–]{1,40}\s[—–-]\s)?)?(?:(?:(?:if|wenn|si|se)\s)?(?:[[(][a-z]\d?[\])]|[a-z]\d?\s?[:)—–])|[^→|:]{1,60}(?:→|->|=>)|\|[^|]{1,80}\||(?:(?:not )?approved|rejected|declined|denied|cancel(?:led)?|done|exit|quit|stop(?:ped)?|abort(?:ed)?|abandon(?:ed)?|no|yes|nothing\b[^:]{0,40})\s?:|(?:on|upon|if|when|once)\s[^:→;]{1,80},|(?<=\d[.)]\s[^→|:—–]{1,40}\s[—–-]\s))/i;
+/** What an offer does: it ends the workflow, and leads to no step. */
+const ENDS_IT =
+  /\b(?:exit|end|finish|terminate|stop|quit|leave|abort)s?(?: (?:the|this))? workflow\b(?!\s(?:step|file|document|plan|section|summary|overview|status|editing\b|session\sstate)|[-_])|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])/i;
+const GOES_ELSEWHERE =
+  /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /** The steps that are called like a last one, and go on: to none that comes after them by its number. */
@@ -85,7 +93,13 @@ function endIn(source: SourceText | undefined): string | undefined {
 
 /** The first line of a step that says when the whole workflow is done. */
 function completionIn(source: SourceText | undefined): string | undefined {
-  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && COMPLETES.test(withoutMarks(text))));
+  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && completes(withoutMarks(text))));
+}
+
+function completes(words: string): boolean {
+  if (COMPLETES.test(words)) return true;
+  const at = OFFER.test(words) ? ENDS_IT.exec(words)?.index : undefined;
+  return at !== undefined && !GOES_ELSEWHERE.test(words) && !isDenied(words.slice(0, at), NEVER);
 }
 
 function wordsOf(line: SourceLine | undefined): string | undefined {

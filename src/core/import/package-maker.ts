@@ -189,7 +189,9 @@ export class PackageMaker {
       const isDefault = condition === undefined;
       return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault };
     });
-    return oneDefaultEach([...finished, ...edges]);
+    const likely = finished.filter(({ isDefault }) => isDefault);
+    const early = finished.filter(({ isDefault }) => !isDefault); // behind the others: a rehearsal takes the first of those that are alike
+    return oneDefaultEach([...likely, ...edges, ...early]);
   }
 
   private idOf(path: string): string {

@@ -204,11 +204,11 @@ describe("what is ambiguous", () => {
     });
     expect(said(made)).toEqual([]);
     expect(ways(made)).toEqual([
-      "step-02-b -finished-> finished",
       "step-01-a -next*-> step-02-b",
       "step-02-b -otherwise*-> step-01-a",
+      "step-02-b -finished-> finished",
     ]);
-    expect(made.edges[0]?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
+    expect(made.edges.at(-1)?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
   });
 
   test.each([
@@ -248,14 +248,27 @@ describe("what is ambiguous", () => {
     "Sonst: Workflow abgeschlossen",
     "Otherwise: workflow completed",
     "If all are done, the workflow ends.",
+    '- IF X: Display "See you!" and END workflow',
+    "[D] Done - exit workflow",
+    "- **[X]** Exit workflow",
+    "- **[d]**: Exit workflow - say goodbye",
+    "- IF S: Save content to {outputFile}, then end workflow gracefully",
+    "- Abandoned → stop, the workflow ends here",
+    "- No → exit the workflow",
+    "- [Q] Quit → workflow complete",
+    "- Rejected: end the workflow.",
+    "If the guest declines, terminate the workflow immediately.",
+    "On a refusal, end the workflow.",
+    "3. **Done** — end the workflow",
+    "| Cancel | → End workflow |",
   ])("a step that goes on and says when it does not has a way to the end: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
       "steps/step-01-a.md": `# A\n\n- If test_mode: load ./step-02-b.md\n${line}\n`,
       "steps/step-02-b.md": "# B\n",
     });
-    expect(ways(made)).toEqual(["step-01-a -finished-> finished", "step-01-a -test_mode*-> step-02-b"]);
-    expect(made.edges[0]?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
+    expect(ways(made)).toEqual(["step-01-a -test_mode*-> step-02-b", "step-01-a -finished-> finished"]);
+    expect(made.edges.at(-1)?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
     expect(said(made)).toEqual([]);
   });
 
@@ -266,6 +279,13 @@ describe("what is ambiguous", () => {
     "If it is new: workflow endpoints are listed first.",
     "Once it is approved, complete the workflow plan and save it.",
     "If it is missing, finish the workflow document.",
+    "### 6. Exit Workflow",
+    "- FORBIDDEN to end workflow without a mark",
+    "- Never: stop the workflow",
+    "- Goal: end the workflow with a good cup",
+    "- IF X: Do not end the workflow",
+    "IF X: load {exitStepFile} and end the workflow",
+    "- IF X: Exit workflow editing and ask again",
   ])("no way to the end of a step that goes on: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",

@@ -22,7 +22,7 @@ test("a table with a column of steps to load is a menu, with the first cell as t
     ),
     ...KITCHEN,
   });
-  expect(ways(made)).toEqual(["workflow -1-> pour", "workflow -2-> rinse"]);
+  expect(ways(made)).toEqual(["workflow -1-> pour", "workflow -2-> rinse", "workflow -finished-> finished"]);
   expect(said(made)).toEqual([]);
 });
 
