@@ -15,6 +15,7 @@ export interface Finish {
 interface Way {
   readonly from: string;
   readonly to: string;
+  readonly label?: string;
 }
 
 const MAX_CONDITION_CHARS = 300;
@@ -35,6 +36,7 @@ const COMPLETES =
 /** An item of a menu, "- IF X: …", "[D] Done - …", "2. **Cancel** → …", "| Cancel | …": one of what a step offers. */
 const OFFER =
   /^[-•\s>]{0,8}(?:\d{1,2}[.)]\s(?:[^→|:—–]{1,40}\s[—–-]\s)?)?(?:(?:(?:if|wenn|si|se)\s)?(?:[[(][a-z]\d?[\])]|[a-z]\d?\s?[:)—–])|[^→|:]{1,60}(?:→|->|=>)|\|[^|]{1,80}\||(?:(?:not )?approved|rejected|declined|denied|cancel(?:led)?|done|exit|quit|stop(?:ped)?|abort(?:ed)?|abandon(?:ed)?|no|yes|nothing\b[^:]{0,40})\s?:|(?:on|upon|if|when|once)\s[^:→;]{1,80},|(?<=\d[.)]\s[^→|:—–]{1,40}\s[—–-]\s))/i;
+const ITEM = /^[-•\s>]{0,8}(?:if\s)?[[(]?([A-Z]\d?)(?:[\])]|\s?[:)—–])/i;
 /** What an offer does: it ends the workflow, and leads to no step. */
 const ENDS_IT =
   /\b(?:exit|end|finish|terminate|stop|quit|leave|abort)s?(?: (?:the|this))? workflow\b(?!\s(?:step|file|document|plan|section|summary|overview|status|editing\b|session\sstate)|[-_])|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])/i;
@@ -62,7 +64,8 @@ export function finishesOf(
 ): readonly (Finish & { readonly isAdded: boolean })[] {
   const goesOn = new Set(ways.map(({ from }) => from));
   const whole = nodes.flatMap((path) => {
-    const condition = goesOn.has(path) && !last.includes(path) ? completionIn(texts.get(path)) : undefined;
+    const isAsked = goesOn.has(path) && !last.includes(path);
+    const condition = isAsked ? completionIn(texts.get(path), labelsOf(path, ways)) : undefined;
     return condition === undefined ? [] : [{ path, condition, isAdded: false }];
   });
   const ends = new Set([
@@ -91,13 +94,18 @@ function endIn(source: SourceText | undefined): string | undefined {
   return wordsOf(source?.body.find((each) => isEnd(each)));
 }
 
-/** The first line of a step that says when the whole workflow is done. */
-function completionIn(source: SourceText | undefined): string | undefined {
-  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && completes(withoutMarks(text))));
+/** The first line of a step that says when the whole workflow is done; an item of a menu that leads on says what comes of it. */
+function completionIn(source: SourceText | undefined, labels: ReadonlySet<string>): string | undefined {
+  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && completes(withoutMarks(text), labels)));
 }
 
-function completes(words: string): boolean {
+function labelsOf(path: string, ways: readonly Way[]): ReadonlySet<string> {
+  return new Set(ways.flatMap(({ from, label }) => (from === path && label !== undefined ? [label] : [])));
+}
+
+function completes(words: string, labels: ReadonlySet<string>): boolean {
   if (COMPLETES.test(words)) return true;
+  if (labels.has(ITEM.exec(words)?.[1] ?? "")) return false;
   const at = OFFER.test(words) ? ENDS_IT.exec(words)?.index : undefined;
   return at !== undefined && !GOES_ELSEWHERE.test(words) && !isDenied(words.slice(0, at), NEVER);
 }

@@ -42,11 +42,12 @@ function reportUnreachedFolders(
     const steps = tree.filesIn(folder).filter((path) => isNumberedStep(path) && !walked.reached.has(path));
     const [first] = steps;
     if (first === undefined || ownerOf(tree, first, walked) !== undefined) continue;
+    const rest = steps.length === 1 ? "is in the package, but no node" : "are in the package, but no nodes";
     findings.add(
       "warning",
       folder,
       0,
-      `nothing leads into this folder: its ${counted(steps.length, "step")} are in the package, but no nodes`,
+      `nothing leads into this folder: its ${counted(steps.length, "step")} ${rest}`,
     );
   }
 }

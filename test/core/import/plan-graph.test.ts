@@ -295,6 +295,16 @@ describe("what is ambiguous", () => {
     expect(made.edges.map(({ to }) => to)).toEqual(["step-02-b"]);
   });
 
+  test("an item of a menu that leads on is no way to the end, whatever it is called", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md":
+        "[C] Continue - complete the tea and finish the workflow\n\nIF C: load ./step-02-b.md\n",
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toEqual(["step-01-a -C*-> step-02-b"]);
+  });
+
   test("a condition has the words of its line: names with underscores, and what is compared", () => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
