@@ -242,3 +242,30 @@ test.each([
 ])("what is done about what was before is a way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).toContain("step-01-pot");
 });
+
+test.each([
+  "Redirect to `./step-01-pot.md` if it is cold.",
+  "Divert the guest to `./step-01-pot.md`.",
+  "Branch to [the pot](./step-01-pot.md) if it is cold.",
+  "Forward to `./step-01-pot.md`",
+  "Delegate the work to `step-01-pot.md`.",
+  "Send them back to `./step-01-pot.md` if it is cold.",
+  "Pass control to `./step-01-pot.md`.",
+  "Drop back into `step-01`.",
+  "Trigger `./step-01-pot.md` where it is cold.",
+  "Then: `./step-01-pot.md`",
+  "Redirect the user to step-01-pot.",
+])("what is sent to a step goes on there: %s", (line) => {
+  const made = secondSays(line);
+  expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
+  expect(said(made)).toEqual([]);
+});
+
+test.each([
+  "Send `step-01-pot.md` to the guest.",
+  "Do not redirect to `step-01-pot.md`.",
+  "The branch of `step-01-pot.md` stays.",
+  "It passes what `step-01-pot.md` has made.",
+])("what is sent, and what is not, goes nowhere: %s", (line) => {
+  expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
+});
