@@ -266,6 +266,7 @@ test.each([
   "Do not redirect to `step-01-pot.md`.",
   "The branch of `step-01-pot.md` stays.",
   "It passes what `step-01-pot.md` has made.",
+  "Note the colour and pass it to step-01 as COLOUR.",
 ])("what is sent, and what is not, goes nowhere: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
