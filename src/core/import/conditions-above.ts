@@ -46,12 +46,13 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
   let condition: Condition | undefined;
   let isSameText = false;
   const tags: Tag[] = [];
+  const lastEnds = endsOfTags(body);
   for (const { number, text, isCode } of body) {
     if (text.trim() === "") {
       isSameText = false;
       continue;
     }
-    if (!isCode) passTags(tags, text);
+    if (!isCode) passTags(tags, text, (name) => (lastEnds.get(name) ?? 0) > number);
     const words = withoutMarks(text.slice(0, MAX_CONDITION_CHARS));
     const level = isCode ? undefined : HEADING.exec(text)?.[1]?.length;
     if (level !== undefined)
@@ -73,11 +74,22 @@ export function conditionsAbove(body: readonly SourceLine[]): ReadonlyMap<number
   return above;
 }
 
+/** The last line that each tag ends in, by its name: one that has no end holds of nothing. */
+function endsOfTags(body: readonly SourceLine[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  for (const { number, text, isCode } of body) {
+    if (isCode || !text.includes("</")) continue;
+    for (const [, name = ""] of text.slice(0, MAX_CONDITION_CHARS).matchAll(/<\/([\w-]{1,40})>/g))
+      ends.set(name, number);
+  }
+  return ends;
+}
+
 /** Opens and closes the tags that a line begins or ends: one that the line closes itself holds of that line, which says so. */
-function passTags(tags: Tag[], text: string): void {
+function passTags(tags: Tag[], text: string, isEnded: (name: string) => boolean): void {
   const [whole = "", name = "", double = "", single = ""] = OPENS_TAG.exec(text.slice(0, 600)) ?? [];
   const isClosed = text.slice(whole.length).includes(`</${name}>`);
-  if (whole !== "" && !isClosed && tags.length < MAX_TAGS)
+  if (whole !== "" && !isClosed && isEnded(name) && tags.length < MAX_TAGS)
     tags.push({ name, words: `if ${cutText(double || single, MAX_WORDS)}:` });
   const last = tags.at(-1);
   if (whole === "" && last !== undefined && text.includes(`</${last.name}>`)) tags.pop();

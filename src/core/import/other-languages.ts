@@ -17,7 +17,7 @@ const LEADS_ON = new RegExp(`(?<!\\p{L})(?:${LETTERS})(?!\\p{L})|${BEGINNINGS}`,
 
 /** "si", "se", "quand", "如果": what stands behind it, to the end of its clause. */
 const WHEN =
-  /(?:(?<!\p{L})(?:s(?:i|e|')(?=[\s'])|quand|lorsque?|cuando|quando|caso|als|если|когда)(?!\p{L})|如果|若|当|當)\s*((?:(?![-=]>|[.!?;]\s)[^:→,，：。；;]){1,60})/giu;
+  /(?:(?<!\p{L})s['’](?=ils?(?!\p{L}))|(?<!\p{L})(?:s[ie](?=[\s'’])|quand|lorsque?|cuando|quando|caso|als|если|когда)(?!\p{L})|如果|若|当|當)\s*((?:(?![-=]>|[.!?;]\s)[^:→,，：。；;]){1,60})/giu;
 const WHEN_BEHIND = /([^、。，,:：]{1,40}?)\s?(?:の?場合|たら|면(?=\s))/u;
 const OTHERWISE =
   /(?<!\p{L})(?:sinon|senão|si no|de lo contrario|caso contrário|altrimenti|anders|иначе)(?!\p{L})|否则|否則|さもなければ|それ以外|아니면/iu;

@@ -172,6 +172,12 @@ test("what stands in a tag that says when is done then", () => {
   expect(labels).toEqual(["step-03-cup: it is very hot", "step-02-leaf: it is hot", "step-04-sip: next"]);
 });
 
+test("a tag that has no end says nothing of what comes below it", () => {
+  expect(potOf('<check if="it is hot">', "Say so.", "", "Load step-02-leaf.md").labels).toEqual([
+    "step-02-leaf: next",
+  ]);
+});
+
 test("a row whose cell has an arrow before a step leads there, whatever its column is called", () => {
   const { labels, made } = potOf(
     "| Result | What then |",

@@ -112,6 +112,7 @@ test("a step that is named in words that are not known is not lost where an arro
 
 test.each([
   ["French", "Si c'est froid : revenir à `%`. Sinon continuer avec `$`.", "c'est froid"],
+  ["French, with an apostrophe", "S’il est froid, retournez à `%`. Sinon passez à `$`.", "il est froid"],
   ["Spanish", "Si está frío, vuelve a `%`; de lo contrario, ve a `$`.", "está frío"],
   ["Portuguese", "Se for frio, volte para `%`. Caso contrário, prossiga para `$`.", "for frio"],
   ["Italian", "Se è freddo, torna a `%`. Altrimenti prosegui con `$`.", "è freddo"],
