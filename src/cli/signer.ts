@@ -1,17 +1,17 @@
 import type { Config } from "../config.js";
 import type { Sign } from "../contract/signed.js";
-import { hasStartSecret, startSigner } from "../store/start-signatures.js";
+import { signsStarts, startSigner } from "../store/start-signatures.js";
 import type { Store } from "../store/store.js";
 import { CommandError } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
 
 /**
- * What signs a command's starts and updates: where signatures are asked for, and wherever the store has a secret, since its
+ * What signs a command's starts and updates: where signatures are asked for, and wherever the store has, or has had, a secret, since its
  * workers may be set otherwise than this command.
  */
 export async function signerFor(config: Config, store: Store | undefined): Promise<Sign | undefined> {
   if (store === undefined) return undefined; // the secret is where the store is
-  if (config.starts !== "signed" && !hasStartSecret(store)) return undefined;
+  if (config.starts !== "signed" && !signsStarts(store)) return undefined;
   try {
     return await startSigner(store);
   } catch (error) {

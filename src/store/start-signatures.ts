@@ -5,9 +5,11 @@ import { z } from "zod";
 import { canonicalJson } from "../core/canonical-json.js";
 import type { JsonObject } from "../core/json.js";
 import { runIdIn } from "../core/run/run-id.js";
+import { sha256Schema } from "../core/sha256.js";
 import { removeTemporaries, writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
 import { readOwnText, readPrivateText, standsThere } from "./disk/own-file.js";
+import { sha256 } from "./disk/sha256.js";
 import type { Store } from "./store.js";
 
 /** What is signed: see `contract/signed.ts`. */
@@ -29,6 +31,8 @@ const usedSchema = z.object({
   /** The first of Temporal's run ids: it may ask again. */
   executionId: z.string(),
   follows: z.int().optional(),
+  /** Of the statement; absent where an earlier version has written it. */
+  sha256: sha256Schema.optional(),
 });
 
 /**
@@ -67,12 +71,12 @@ export class StartSignatures {
 
   /**
    * Whether a start's signature is that of its statement, and has started nothing but this execution. Then it is used: another
-   * execution is not started with it. Twice for one execution is once.
+   * execution is not started with it. Twice for one execution is once, whichever secret there is by then.
    */
   async admits(statement: Signed, signature: string | undefined, executionId: string): Promise<boolean> {
     const parts = partsOf(signature);
     if (parts === undefined) return false;
-    const folder = join(this.store.dir, "starts");
+    const folder = startsFolder(this.store);
     const file = join(folder, `${parts.nonce}.json`);
     const temporaries = join(folder, ".new"); // the folder itself has two files for each start there ever was
     if (!standsThere(file) && !(await this.matches(parts, statement, await this.followed(statement)))) {
@@ -83,11 +87,11 @@ export class StartSignatures {
       join(folder, `${parts.nonce}.lock`),
       async (lock) => {
         const used = await readUsed(file);
-        if (used !== undefined && used.executionId !== executionId) return false;
-        const follows = used === undefined ? await this.followed(statement) : used.follows;
+        if (used !== undefined) return this.isSameStart(used, parts, statement, executionId);
+        const follows = await this.followed(statement);
         if (!(await this.matches(parts, statement, follows))) return false;
-        const entry = { executionId, ...(follows === undefined ? {} : { follows }) };
-        if (used !== undefined) return true;
+        const digest = sha256(this.textOf(parts.nonce, statement, follows));
+        const entry = { executionId, ...(follows === undefined ? {} : { follows }), sha256: digest };
         await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock, temporaries);
         return true;
       },
@@ -96,6 +100,19 @@ export class StartSignatures {
         removeTemporaries(file); // of a worker of an earlier version
       },
     );
+  }
+
+  /** Whether what was started with a signature is asked for again. The secret that it was admitted by may have been exchanged since. */
+  private async isSameStart(
+    used: z.infer<typeof usedSchema>,
+    parts: Parts,
+    statement: Signed,
+    executionId: string,
+  ): Promise<boolean> {
+    const { follows } = used;
+    if (used.executionId !== executionId) return false;
+    if (used.sha256 === undefined) return this.matches(parts, statement, follows);
+    return used.sha256 === sha256(this.textOf(parts.nonce, statement, follows));
   }
 
   /** Of a start that lets a run go on: how many executions of it the store knows. */
@@ -115,10 +132,15 @@ export class StartSignatures {
   }
 
   private async hmac(nonce: string, statement: Signed, follows: number | undefined): Promise<Buffer> {
-    const { storeId } = this.store;
-    const text = canonicalJson({ ...statement, storeId, nonce, follows });
     const secret = await readOrMakeSecret(this.store);
-    return createHmac("sha256", secret).update(`${DOMAIN}\n${text}`).digest();
+    return createHmac("sha256", secret)
+      .update(this.textOf(nonce, statement, follows))
+      .digest();
+  }
+
+  private textOf(nonce: string, statement: Signed, follows: number | undefined): string {
+    const { storeId } = this.store;
+    return `${DOMAIN}\n${canonicalJson({ ...statement, storeId, nonce, follows })}`;
   }
 }
 
@@ -131,6 +153,11 @@ export async function startSigner(
 ): Promise<(statement: Signed, nonce?: string) => Promise<string>> {
   const signatures = await StartSignatures.open(store);
   return (statement, nonce) => signatures.sign(statement, nonce);
+}
+
+/** Whether a store has had a secret: one that is removed to be exchanged is made again when it is needed. */
+export function signsStarts(store: Pick<Store, "dir">): boolean {
+  return [secretFile(store), secretLock(store), startsFolder(store)].some(standsThere);
 }
 
 /** Whether a store has a secret. */
@@ -157,11 +184,19 @@ function secretFile({ dir }: Pick<Store, "dir">): string {
   return join(dir, "starts.secret");
 }
 
+function secretLock({ dir }: Pick<Store, "dir">): string {
+  return join(dir, "starts.lock");
+}
+
+function startsFolder({ dir }: Pick<Store, "dir">): string {
+  return join(dir, "starts");
+}
+
 async function readOrMakeSecret(store: StoreOfSecret): Promise<Buffer> {
   const path = secretFile(store);
   if (!standsThere(path)) {
     await withFileLock(
-      join(store.dir, "starts.lock"),
+      secretLock(store),
       async (lock) => {
         if (standsThere(path)) return;
         await writeFileAtomic(path, `${randomBytes(SECRET_BYTES).toString("hex")}\n`, lock);

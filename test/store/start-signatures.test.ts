@@ -100,6 +100,35 @@ test("a secret that is exchanged counts at once, for workers and commands that h
   expect(await worker.admits(start, await command.sign(start), "b")).toBe(true);
 });
 
+test("a start that was admitted is known again when the secret was exchanged, and with another input it is not", async () => {
+  const store = await newStore();
+  const signatures = await StartSignatures.open(store);
+  const goesOn = { ...start, content: { ...start.content, resume: true } };
+  for (const statement of [start, goesOn]) {
+    const signature = await signatures.sign(statement);
+    expect(await signatures.admits(statement, signature, "a")).toBe(true);
+    await rm(join(store.dir, "starts.secret"));
+    expect(await signatures.admits(statement, signature, "a")).toBe(true);
+    expect(await signatures.admits(statement, signature, "b")).toBe(false);
+    for (const altered of alteredStarts.filter((each) => each.content["resume"] === undefined))
+      expect([altered, await signatures.admits(altered, signature, "a")]).toEqual([altered, false]);
+  }
+});
+
+test("who began a start by an earlier version asks again by the secret that signed it", async () => {
+  const store = await newStore();
+  const signatures = await StartSignatures.open(store);
+  const signature = await signatures.sign(start);
+  await mkdir(join(store.dir, "starts"));
+  const [, nonce = ""] = signature.split(".");
+  await writeFile(join(store.dir, "starts", `${nonce}.json`), '{"executionId":"a"}\n');
+  expect(await signatures.admits(start, signature, "a")).toBe(true);
+  expect(await signatures.admits(start, signature, "b")).toBe(false);
+  expect(await signatures.admits({ ...start, workflowId: "story-8" }, signature, "a")).toBe(false);
+  await rm(join(store.dir, "starts.secret"));
+  expect(await signatures.admits(start, signature, "a")).toBe(false);
+});
+
 describe("a signature", () => {
   test("is that of one statement, to the letter", async () => {
     const store = await newStore();

@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { signerFor } from "../../src/cli/signer.js";
+import { loadConfig } from "../../src/config.js";
+import { startStatement } from "../../src/contract/signed.js";
+import { StartSignatures, startSigner } from "../../src/store/start-signatures.js";
+import { openStore } from "../../src/store/store.js";
+
+const statement = startStatement({ workflow: "graphRun", workflowId: "story-7", input: {} });
+
+async function newStore() {
+  const dir = await mkdtemp(join(tmpdir(), "interlock-signer-"));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  return openStore(dir);
+}
+
+test("a command that is not told of signed starts signs for a store whose secret was removed to exchange it, and for no other", async () => {
+  const store = await newStore();
+  const config = loadConfig({ INTERLOCK_STORE: store.dir });
+  expect(await signerFor(config, store)).toBeUndefined();
+  await startSigner(store); // as a worker that takes signed starts
+  await rm(join(store.dir, "starts.secret"));
+  const signature = await (await signerFor(config, store))?.(statement);
+  const worker = await StartSignatures.open(store);
+  expect(await worker.admits(statement, signature, "a")).toBe(true);
+});
