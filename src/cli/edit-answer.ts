@@ -7,7 +7,8 @@ import { finished } from "node:stream/promises";
 import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { writtenText } from "../core/written-text.js";
-import { CommandError, UsageError, editorOutput } from "./output.js";
+import { leavingCtrlC } from "./environment.js";
+import { CommandError, UsageError, editorOutput, noteStopped } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
 
 /** What is to be answered, as the editor shows it. */
@@ -97,8 +98,10 @@ async function runEditor(editor: string, file: string): Promise<void> {
   const [command, args] = isPlain ? [editor, [file]] : ["/bin/sh", ["-c", `${editor} "$@"`, editor, file]];
   try {
     const child = spawn(command, args, { stdio: ["inherit", editorOutput(), "inherit"] });
-    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+    const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+    const [code, signal] = await leavingCtrlC(closed);
     if (code === 0) return;
+    if (signal === "SIGINT") noteStopped(signal);
     throw new CommandError(
       `The editor ${printable(editor)} has ended with ${signal ?? `exit code ${code}`}: nothing was sent.`,
     );

@@ -76,3 +76,20 @@ export function interruption(): AbortSignal {
   }
   return AbortSignal.any([controller.signal, outputClosed]);
 }
+
+/**
+ * Leaves Ctrl-C to the program that has the terminal, until it is done: the terminal sends it to both, and what it means there is that
+ * program's to say.
+ */
+export async function leavingCtrlC<T>(done: Promise<T>): Promise<T> {
+  const ours = process.rawListeners("SIGINT") as NodeJS.SignalsListener[]; // listeners of a signal
+  const pass = (): void => undefined;
+  process.on("SIGINT", pass);
+  for (const listener of ours) process.off("SIGINT", listener);
+  try {
+    return await done;
+  } finally {
+    for (const listener of ours) process.on("SIGINT", listener);
+    process.off("SIGINT", pass);
+  }
+}

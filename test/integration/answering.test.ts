@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, readFile, readdir, writeFile } from "node:fs/promises";
+import { chmod, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,6 +8,7 @@ import type { RunHandle } from "../../src/client/client.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
+import { begin } from "./begin-command.js";
 import { MAIN, jsonOf, shellOf } from "./shell.js";
 
 /** As a model may write it: with what looks like the editor's marker. */
@@ -179,6 +180,32 @@ describe("an editor", () => {
     expect(outcome.stderr).toContain("│ Late.");
     expect((await said(place)).map(({ text }) => text)).toEqual(["Meanwhile."]);
   });
+});
+
+test("Ctrl-C while an editor is open is the editor's: what it has then saved is sent, and where it ends by it nothing is", async () => {
+  const place = await askingBench();
+  const { dir, environment } = shellOf(place.bench);
+  const script = join(dir, "editor.sh");
+  const body = `touch "$HOME/open"; until [ -e "$HOME/go" ]; do sleep 0.1; done; eval "$AFTER"`;
+  await writeFile(script, `#!/bin/sh\n${body}\n`);
+  await chmod(script, 0o700);
+  for (const [after, sentence, code] of [
+    [`kill -INT $$`, "has ended with SIGINT: nothing was sent.", 130],
+    [`printf 'Red.' >> "$1"`, "Answered at ask.", 0],
+  ] as const) {
+    const shell = shellOf(place.bench, { ...environment, EDITOR: script, AFTER: after });
+    const { child, said: heard, closed } = begin(shell, ["answer", place.run.runId]);
+    await eventually(async () => (await readdir(dir)).includes("open"));
+    child.kill("SIGINT"); // as a terminal sends it to both; this editor has a way of its own with it
+    await writeFile(join(dir, "go"), "");
+    expect([(await closed)[0], `${heard.out}${heard.notes}`]).toEqual([
+      code,
+      expect.stringContaining(sentence),
+    ]);
+    await rm(join(dir, "open"));
+    await rm(join(dir, "go"));
+  }
+  expect((await said(place)).map(({ text }) => text)).toEqual(["Red."]);
 });
 
 test("a late answer of a program goes to no other question; the same one again is the same", async () => {
