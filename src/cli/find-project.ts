@@ -1,11 +1,12 @@
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { InterlockClient, KnownStore } from "../client/client.js";
-import type { StoreProject } from "../contract/store-record.js";
+import { MAX_STORE_PROJECTS, type StoreProject } from "../contract/store-record.js";
 import { excerpt } from "../core/text.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { Store } from "../store/store.js";
 import { chooseStore, knownStores, namesOf } from "./known-stores.js";
 import { UsageError } from "./output.js";
+import { isThere } from "./run-filter.js";
 
 /** A project, and the store that has it. */
 export interface FoundProject {
@@ -23,14 +24,43 @@ export async function findProject(
   wanted: string,
   storeName: string | undefined,
 ): Promise<FoundProject> {
+  const all = await storesWithProjects(client, own);
+  const among = storeName === undefined ? all : [chooseStore(all, storeName)];
+  return theOnly(among, wanted, listingOf(client));
+}
+
+/**
+ * What is to be said of a listing that found nothing of a project: whether there is one that is called so. Undefined where a store has it,
+ * and where one has more projects than it makes known. A directory that is there is one.
+ */
+export async function unknownProject(
+  client: InterlockClient | undefined,
+  own: Store | undefined,
+  wanted: string | undefined,
+): Promise<string | undefined> {
+  if (wanted === undefined || (await isThere(resolve(wanted)))) return undefined;
+  const stores = await storesWithProjects(client, own);
+  const mayHave = ({ projects }: KnownStore): boolean =>
+    projects.length >= MAX_STORE_PROJECTS ||
+    projects.some(({ name, projectId }) => [name, projectId].includes(wanted));
+  if (stores.some(mayHave)) return undefined;
+  return `No store that is known has a project "${excerpt(wanted)}". See: ${listingOf(client)}`;
+}
+
+function listingOf(client: InterlockClient | undefined): string {
+  return client === undefined ? "interlock project list" : "interlock stores";
+}
+
+async function storesWithProjects(
+  client: InterlockClient | undefined,
+  own: Store | undefined,
+): Promise<readonly KnownStore[]> {
   const projects = own === undefined ? [] : await projectsOf(own);
   const mine = own && { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "at hand" };
   const known =
     client === undefined ? [mine].filter((store) => store !== undefined) : await knownStores(client, own);
   const stores = known.map((store) => (store.storeId === own?.storeId ? { ...store, projects } : store));
-  const all = stores.map((store) => ({ projects: [], ...store }));
-  const among = storeName === undefined ? all : [chooseStore(all, storeName)];
-  return theOnly(among, wanted, client === undefined ? "interlock project list" : "interlock stores");
+  return stores.map((store) => ({ projects: [], ...store }));
 }
 
 /** Pure: the one project that is called so; `listing` is the command that lists those there are. */

@@ -13,6 +13,7 @@ import { isPrintable } from "../../src/core/printable.js";
 import { listRuns } from "../../src/client/list-runs.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { begin } from "./begin-command.js";
 import { openBench, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
@@ -152,6 +153,35 @@ test("what Temporal no longer has is listed from the store, and marked", { tags:
     "waiting-user (store)",
   );
 });
+
+test(
+  "a listing that finds nothing of a project says where no store has one of that name",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(ASKS);
+    await eventually(async () =>
+      (await bench.client.stores()).some(({ storeId }) => storeId === bench.store.storeId),
+    );
+    const shell = shellOf(bench);
+    const name = `shop-${randomUUID()}`;
+    const unknown = `No store that is known has a project "${name}".`;
+    const listings = [["runs"], ["inbox"], ["runs", "--json"]];
+    for (const listing of listings) {
+      const { code, stderr } = await shell.run([...listing, "--project", name]);
+      expect([listing, code, stderr]).toEqual([listing, 0, `${unknown} See: interlock stores\n`]);
+      // One that there is has no runs, and so nothing is wrong with its name.
+      const known = await shell.run([...listing, "--project", bench.projectRoot]);
+      expect([listing, known.code, known.stderr]).toEqual([listing, 0, ""]);
+    }
+    const nobody = shell.with({ ...shell.environment, TEMPORAL_ADDRESS: "" });
+    const alone = await nobody.run(["runs", "--project", name]);
+    expect(alone).toMatchObject({ code: 0, stderr: `${unknown} See: interlock project list\n` });
+    const { closed, child, said } = begin(shell, ["inbox", "--watch", "--project", name]);
+    await eventually(() => said.notes.includes(unknown));
+    child.kill("SIGINT");
+    await closed;
+  },
+);
 
 test("a store is known by its workers, and what a stranger says in its name changes neither its id nor its queue", async () => {
   const bench = await openBench(ASKS);

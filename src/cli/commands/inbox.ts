@@ -8,6 +8,7 @@ import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
+import { unknownProject } from "../find-project.js";
 import { chooseStore, knownStores } from "../known-stores.js";
 import {
   EXIT,
@@ -52,7 +53,17 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
     printNote("No Temporal is running: this is what the store knows. An answer starts it by itself.");
   }
   show(questions, options);
+  if (questions.length === 0) await noteUnknown(undefined, store, project);
   return EXIT.done;
+}
+
+async function noteUnknown(
+  client: InterlockClient | undefined,
+  store: Store | undefined,
+  project: string | undefined,
+): Promise<void> {
+  const unknown = await unknownProject(client, store, project);
+  if (unknown !== undefined) printNote(unknown);
 }
 
 async function withClient(
@@ -69,9 +80,15 @@ async function withClient(
     const chosen =
       options.store === undefined ? undefined : chooseStore(await knownStores(client, store), options.store);
     const filter = { ...wanted, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
-    if (options.watch === true) await watch(client, filter, options, signal);
-    else if (options.json === true) show(await client.openQuestions(filter), options);
-    else show(await client.questionLines(filter), options);
+    if (options.watch === true) {
+      await noteUnknown(client, store, options.project); // nothing would ever come
+      await watch(client, filter, options, signal);
+      return EXIT.done;
+    }
+    const isWhole = options.json === true;
+    const questions = await (isWhole ? client.openQuestions(filter) : client.questionLines(filter));
+    show(questions, options);
+    if (questions.length === 0) await noteUnknown(client, store, options.project);
     return EXIT.done;
   } finally {
     await session.close();

@@ -5,6 +5,7 @@ import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
 import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
+import { unknownProject } from "../find-project.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type RunsOptions, filterOf, limitOf } from "../run-filter.js";
@@ -55,7 +56,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   }
   const { rows, notes } = isServing
     ? await fromTemporal(config, sources, options)
-    : { rows: newestStored(sources, () => true), notes: [] };
+    : await fromStore(sources, options);
   for (const { error } of survey.damaged) printNote(error.message);
   for (const note of notes) printNote(note);
   show(withAskingBelow(rows), options, {
@@ -90,6 +91,18 @@ function show(
   if (rows.length === limit) printNote(`The newest ${limit}. More with: --limit ${10 * limit}`);
 }
 
+async function fromStore(sources: Sources, { project }: RunsOptions): Promise<Listing> {
+  const rows = newestStored(sources, () => true);
+  return {
+    rows,
+    notes: rows.length > 0 ? [] : listOf(await unknownProject(undefined, sources.store, project)),
+  };
+}
+
+function listOf<T>(item: T | undefined): readonly T[] {
+  return item === undefined ? [] : [item];
+}
+
 async function fromTemporal(config: Config, sources: Sources, options: RunsOptions): Promise<Listing> {
   const { openTemporalSession } = await import("../temporal-session.js");
   const session = await openTemporalSession(config, sources.store, interruption());
@@ -119,9 +132,10 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
     client,
     open.map(({ taskQueue }) => taskQueue),
   );
+  const unknown = all.length > 0 ? undefined : await unknownProject(client, store, options.project);
   return {
     rows: all.map((row) => withStanding(row, stores, polled.get(row.taskQueue))),
-    notes: unpolledNotes(open, stores, polled),
+    notes: [...unpolledNotes(open, stores, polled), ...listOf(unknown)],
   };
 }
 
