@@ -12,9 +12,10 @@ import { CHECK_MS, type Finding, failed, passed, reasonOf, skipped, warning } fr
 const NAME = "sealed histories";
 /** The newest executions that are looked at. */
 const LOOKED_AT = 50;
-const TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW, STORE_WORKFLOW].map((type) => `"${type}"`);
+const RUN_TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW].map((type) => `"${type}"`);
+const TYPES = [...RUN_TYPES, `"${STORE_WORKFLOW}"`];
 
-/** Whether the keys here open what workers have sealed lately. Undefined `place`: no server runs. */
+/** Whether the keys here open what workers have sealed lately, and what open runs were started with. Undefined `place`: no server runs. */
 export async function checkSeal(
   keys: SealKeys | undefined,
   place: TemporalPlace | undefined,
@@ -24,20 +25,12 @@ export async function checkSeal(
   const { connection: options, namespace, taskQueue } = place;
   const connection = Connection.lazy({ ...options, interceptors: [] });
   try {
-    const query = `WorkflowType IN (${TYPES.join(", ")}) AND TaskQueue = ${JSON.stringify(taskQueue)}`;
-    const { executions } = await connection.withDeadline(Date.now() + CHECK_MS - 500, () =>
-      new Client({ connection, namespace }).workflowService.listWorkflowExecutions({
-        namespace,
-        query,
-        pageSize: LOOKED_AT,
-      }),
-    );
-    const memos = executions.flatMap(({ execution, memo }) =>
-      [memo?.fields?.[RUN_MEMO], memo?.fields?.[STORE_MEMO]].flatMap((payload) =>
-        payload ? [{ payload, workflowId: execution?.workflowId ?? "" }] : [],
-      ),
-    );
-    return [await judgeMemos(keys, memos, namespace)];
+    const { workflowService } = new Client({ connection, namespace });
+    const found = await connection.withDeadline(Date.now() + CHECK_MS - 500, async () => [
+      ...(await newestMemos(workflowService, namespace, taskQueue)),
+      ...(await startsOfOpenRuns(workflowService, namespace, taskQueue)),
+    ]);
+    return [await judgeSealed(keys, found, namespace)];
   } catch (error) {
     if (error instanceof SealError) throw error;
     return [skipped(NAME, `${here}; Temporal does not tell: ${reasonOf(error)}`)];
@@ -46,14 +39,50 @@ export async function checkSeal(
   }
 }
 
-/** What is sealed, newest first, and whether it can be opened. */
-export async function judgeMemos(
+/** Something that was said to Temporal, perhaps sealed. */
+interface Said {
+  readonly payload: Payload;
+  readonly workflowId: string;
+}
+
+type Service = Client["workflowService"];
+
+/** What runs and stores have said of themselves last. */
+async function newestMemos(service: Service, namespace: string, taskQueue: string): Promise<readonly Said[]> {
+  const query = `WorkflowType IN (${TYPES.join(", ")}) AND TaskQueue = ${JSON.stringify(taskQueue)}`;
+  const { executions } = await service.listWorkflowExecutions({ namespace, query, pageSize: LOOKED_AT });
+  return executions.flatMap(({ execution, memo }) =>
+    [memo?.fields?.[RUN_MEMO], memo?.fields?.[STORE_MEMO]].flatMap((payload) =>
+      payload ? [{ payload, workflowId: execution?.workflowId ?? "" }] : [],
+    ),
+  );
+}
+
+/** What open runs were started with: sealed by the oldest key that their histories need. */
+async function startsOfOpenRuns(
+  service: Service,
+  namespace: string,
+  taskQueue: string,
+): Promise<readonly Said[]> {
+  const query = `WorkflowType IN (${RUN_TYPES.join(", ")}) AND TaskQueue = ${JSON.stringify(taskQueue)} AND ExecutionStatus = "Running"`;
+  const { executions } = await service.listWorkflowExecutions({ namespace, query, pageSize: LOOKED_AT });
+  const found = executions.map(async ({ execution }) => {
+    const asked = { namespace, execution: execution ?? null, maximumPageSize: 1 };
+    const { history } = await service.getWorkflowExecutionHistory(asked);
+    const { input } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+    return (input?.payloads ?? []).map((payload) => ({ payload, workflowId: execution?.workflowId ?? "" }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** What is sealed, and whether it can be opened. */
+async function judgeSealed(
   keys: SealKeys | undefined,
-  memos: readonly { readonly payload: Payload; readonly workflowId: string }[],
+  said: readonly Said[],
   namespace: string,
 ): Promise<Finding> {
   const codec = new SealCodec(keys, "client");
-  const sealed = memos.filter(({ payload }) => isSealed(payload));
+  const sealed = said.filter(({ payload }) => isSealed(payload));
   for (const { payload, workflowId } of sealed) {
     try {
       await codec.decode([payload], { type: "workflow", namespace, workflowId });
@@ -63,8 +92,8 @@ export async function judgeMemos(
     }
   }
   if (keys === undefined) return passed(NAME, "none, and no keys");
-  const open = memos.length - sealed.length;
-  const here = `${keysOf(keys)}; ${sealed.length} of ${memos.length} looked at are sealed, and can be opened`;
+  const open = said.length - sealed.length;
+  const here = `${keysOf(keys)}; ${sealed.length} of ${said.length} looked at are sealed, and can be opened`;
   if (keys.writer === undefined || open === 0 || sealed.length > 0) return passed(NAME, here);
   return warning(NAME, here, "Give every worker the keys, and start it again: nothing is sealed yet.");
 }

@@ -335,6 +335,14 @@ test("a worker that has the key of a history's beginning alone leaves the run as
   const starter = await clientOf(bench, `${KEYS.first},${KEYS.second}`);
   const run = await bench.start(twoNodePackage(), {}, starter);
   await until(run, "waiting-user");
+  // Whoever has taken the older key away too early is told so, though all that the run has said since is sealed with the newer one.
+  const [withoutOlder, withBoth] = await Promise.all(
+    [KEYS.second, `${KEYS.second},${KEYS.first}`].map((keys) =>
+      shellOf(bench, { INTERLOCK_SEAL_KEYS: keys }).run(["doctor", "--no-models"]),
+    ),
+  );
+  expect(withoutOlder?.stdout).toMatch(/^failed +sealed histories +unknown key: .*"k1"/m);
+  expect(withBoth?.stdout).toMatch(/^ok +sealed histories/m);
   await bench.stopWorker();
   const behind = await startWorker(loadConfig({ ...bench.environment, INTERLOCK_SEAL_KEYS: KEYS.first }), {
     connection: { address: server.address },
