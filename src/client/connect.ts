@@ -31,7 +31,7 @@ const AWAY_MS = 3_000;
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
- * `connectTimeout` (10 s) where it says nothing. Where the options name that time, it is given to an address that refuses, too.
+ * `connectTimeout` (10 s) where it says nothing, or did so for two seconds. Where the options name that time, it is given to an address that refuses, too.
  *
  * The connection may be closed while requests are under way or are tried again: they end as cancelled then. By itself the client would wait
  * for an answer that may take twenty seconds, and send what is tried again on the closed channel, which throws in a timer, where nobody can
@@ -78,6 +78,7 @@ async function untilAnswer(connection: Connection, givesUpOnRefusal: boolean): P
   const { connectTimeoutMs: silentMs } = connection.options;
   const refusedMs = givesUpOnRefusal ? Math.min(REFUSED_MS, silentMs) : silentMs;
   const begun = Date.now();
+  let until: number | undefined;
   for (;;) {
     try {
       await connection.withDeadline(begun + silentMs, () => connection.workflowService.getSystemInfo({}));
@@ -86,7 +87,9 @@ async function untilAnswer(connection: Connection, givesUpOnRefusal: boolean): P
       const code: unknown = isGrpcServiceError(error) ? error.code : undefined;
       if (code === UNIMPLEMENTED) return; // a server of long ago
       const mayPass = code === UNAVAILABLE || code === RESOURCE_EXHAUSTED;
-      if (!mayPass || Date.now() - begun + AGAIN_MS > refusedMs) throw unanswered(error, code, silentMs);
+      // What was silent for longer than that, as a way that is cut then, does not refuse.
+      until ??= begun + (Date.now() - begun > refusedMs ? silentMs : refusedMs);
+      if (!mayPass || Date.now() + AGAIN_MS > until) throw unanswered(error, code, silentMs);
     }
     await pause(AGAIN_MS);
   }

@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
 import { connect, endedAt } from "../../src/client/connect.js";
 import { CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE } from "../../src/client/grpc-status.js";
@@ -25,6 +27,23 @@ test("an option that there is none of is refused: whoever names an address is no
   await expect(InterlockClient.connect(null as never)).rejects.toThrow(
     "what a client connects with must be an object",
   );
+});
+
+test("an address that was silent, and whose connection is then cut, is asked again; what it has said is told in words", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let connections = 0;
+  const silent = createServer((socket) => {
+    connections += 1;
+    vi.setSystemTime(Date.now() + 4_000); // after four seconds each time
+    socket.on("error", () => undefined).destroy();
+  });
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  await expect(connect({ address: `127.0.0.1:${port}` })).rejects.toThrow(/without an answer|within 10 s/);
+  expect(connections).toBeGreaterThan(1);
 });
 
 describe("a call that its server cancels", () => {
