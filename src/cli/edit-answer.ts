@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
+import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { writtenText } from "../core/written-text.js";
+import { tooLong } from "./answer-text.js";
 import { leavingCtrlC } from "./environment.js";
 import { CommandError, UsageError, editorOutput, noteStopped } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
@@ -20,6 +22,7 @@ export interface Asked {
   readonly text: string;
 }
 
+const TOO_LONG = `${tooLong("The answer").message} Nothing was sent.`;
 const NAME = "ANSWER.md";
 /** Stands alone on its line. No line of a question can be taken for it: each has more in front. */
 const MARKER = "# ------------------------ >8 ------------------------";
@@ -45,9 +48,11 @@ export async function editAnswer(editor: string | undefined, asked: Asked): Prom
     out.end(shown);
     await finished(out);
     await runEditor(editor, file);
-    const written = writtenText(await readOwnFile(file));
+    const written = writtenText(await writtenBytes(file, Buffer.byteLength(shown)));
     if ("problem" in written) throw new CommandError(`The answer ${written.problem}. Nothing was sent.`);
-    return answerIn(written.text, comments);
+    const answer = answerIn(written.text, comments);
+    if (Buffer.byteLength(answer) > MAX_USER_INPUT_BYTES) throw new CommandError(TOO_LONG);
+    return answer;
   } catch (error) {
     isLeft = error instanceof CommandError && !(await isUntouched(dir, shown));
     if (!isLeft) throw error;
@@ -58,10 +63,20 @@ export async function editAnswer(editor: string | undefined, asked: Asked): Prom
   }
 }
 
+/** Much more than an answer may have is not even read: it would be taken into memory whole. */
+async function writtenBytes(file: string, shownBytes: number): Promise<Buffer> {
+  const { size } = await lstat(file);
+  if (size > shownBytes + 4 * MAX_USER_INPUT_BYTES) throw new CommandError(TOO_LONG);
+  return readOwnFile(file);
+}
+
 /** Whether an editor has saved nothing, and left no file of its own, as those do that are killed. */
 async function isUntouched(dir: string, shown: string): Promise<boolean> {
   const names = await readdir(dir);
-  return names.join() === NAME && Buffer.from(shown).equals(await readOwnFile(join(dir, NAME)));
+  const file = join(dir, NAME);
+  const asShown = Buffer.from(shown);
+  if (names.join() !== NAME || (await lstat(file)).size !== asShown.length) return false;
+  return asShown.equals(await readOwnFile(file));
 }
 
 function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[] {

@@ -19,6 +19,16 @@ describe("what was written in an editor", () => {
     ["that was killed with its terminal after it had saved", `printf 'Red.' >> "$1"; kill -HUP $$`, "SIGHUP"],
     ["that has failed after it had saved", `printf 'Red.' >> "$1"; exit 3`, "exit code 3"],
     ["that has saved another encoding", `printf 'R\\351d.' >> "$1"`, "is not UTF-8 text"],
+    [
+      "that has saved more than an answer may have",
+      `head -c 65537 /dev/zero | tr '\\0' R >> "$1"; printf '\nRed.' >> "$1"`,
+      "has more than the 65536 bytes",
+    ],
+    [
+      "that has saved very much more",
+      `head -c 900000 /dev/zero | tr '\\0' R >> "$1"; printf '\nRed.' >> "$1"`,
+      "has more than the 65536 bytes",
+    ],
   ])("is not lost in one %s", async (_, commands, why) => {
     const { answer } = await edited(commands);
     expect(answer).toContain(why);
