@@ -1,6 +1,6 @@
 import type { Config } from "../config.js";
 import type { Sign } from "../contract/signed.js";
-import { signsStarts, startSigner } from "../store/start-signatures.js";
+import { hasStartSecret, signsStarts, startSigner } from "../store/start-signatures.js";
 import type { Store } from "../store/store.js";
 import { CommandError } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
@@ -12,9 +12,10 @@ import { wordsOf } from "../core/system-code.js";
 export async function signerFor(config: Config, store: Store | undefined): Promise<Sign | undefined> {
   if (store === undefined) return undefined; // the secret is where the store is
   if (config.starts !== "signed" && !signsStarts(store)) return undefined;
-  try {
-    return await startSigner(store);
-  } catch (error) {
-    throw new CommandError(wordsOf(error), { cause: error });
-  }
+  const opened = (): Promise<Sign> =>
+    startSigner(store).catch((error: unknown) => {
+      throw new CommandError(wordsOf(error), { cause: error });
+    });
+  if (hasStartSecret(store)) return opened(); // what is wrong with it is said at once
+  return async (statement, nonce) => (await opened())(statement, nonce); // who only looks makes none
 }

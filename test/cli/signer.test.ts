@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { signerFor } from "../../src/cli/signer.js";
 import { loadConfig } from "../../src/config.js";
 import { startStatement } from "../../src/contract/signed.js";
-import { StartSignatures, startSigner } from "../../src/store/start-signatures.js";
+import { StartSignatures, hasStartSecret, startSigner } from "../../src/store/start-signatures.js";
 import { openStore } from "../../src/store/store.js";
 
 const statement = startStatement({ workflow: "graphRun", workflowId: "story-7", input: {} });
@@ -22,7 +22,9 @@ test("a command that is not told of signed starts signs for a store whose secret
   expect(await signerFor(config, store)).toBeUndefined();
   await startSigner(store); // as a worker that takes signed starts
   await rm(join(store.dir, "starts.secret"));
-  const signature = await (await signerFor(config, store))?.(statement);
+  const sign = await signerFor(config, store);
+  expect(hasStartSecret(store)).toBe(false); // whoever signs nothing makes none
+  const signature = await sign?.(statement);
   const worker = await StartSignatures.open(store);
   expect(await worker.admits(statement, signature, "a")).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
@@ -202,6 +202,26 @@ describe("a start", () => {
     await until(retried, "waiting-user");
     await cancelled(retried);
     await expect((await startRaw({ bench }, early, workflowId)).result()).rejects.toMatchObject(REFUSED);
+  });
+
+  test("that was admitted goes on when Temporal resets it, though the secret was exchanged, and is answered by the new one", async () => {
+    const { bench, client, request } = await openSigned();
+    const run = await client.start(request);
+    await until(run, "waiting-user");
+    await rm(join(bench.store.dir, "starts.secret"));
+    const workflowExecution = { workflowId: `run-${run.runId}` };
+    const { events } = await run.history();
+    const task = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    await client.temporal.workflowService.resetWorkflowExecution({
+      namespace: "default",
+      workflowExecution,
+      workflowTaskFinishEventId: task?.eventId ?? null,
+      requestId: run.runId,
+    });
+    const again = client.handle(run.runId);
+    await until(again, "waiting-user");
+    await again.answer({ nodeId: "ask", text: "The customer's." });
+    await expect(again.result()).resolves.toMatchObject({ phase: "completed" });
   });
 
   test("that somebody else has put in a run's place is not signed by who lets the run go on, or forks it", async () => {
