@@ -10,6 +10,7 @@ import { addressProblem } from "../core/temporal-address.js";
 import { grpcReason } from "./grpc-reason.js";
 import {
   CANCELLED,
+  CONNECTION_CLOSED,
   DEADLINE_EXCEEDED,
   RESOURCE_EXHAUSTED,
   UNIMPLEMENTED,
@@ -25,7 +26,6 @@ type OnReach = (isReached: boolean) => void;
 const REFUSED_MS = 2_000;
 const AGAIN_MS = 200;
 const RECONNECT_MS = 5_000;
-const CLOSED = "The connection has been closed.";
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
 
@@ -61,7 +61,7 @@ export async function connect(
   const close = connection.close.bind(connection);
   connection.close = () => {
     state = "closed";
-    for (const call of asked) call.cancelWithStatus(CANCELLED, CLOSED);
+    for (const call of asked) call.cancelWithStatus(CANCELLED, CONNECTION_CLOSED);
     return close();
   };
   try {
@@ -138,7 +138,7 @@ export function endedAt<S extends { readonly code: number; readonly details: str
   deadline: Date | number = Number.POSITIVE_INFINITY,
 ): S {
   const isOver = Number(deadline) <= Date.now();
-  if (status.code !== CANCELLED || status.details === CLOSED || !isOver) return status;
+  if (status.code !== CANCELLED || status.details === CONNECTION_CLOSED || !isOver) return status;
   return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
 }
 
@@ -149,7 +149,7 @@ function cancelledCall(): Call {
       listener?.onReceiveMessage?.(null); // as gRPC does before a status that is no answer: what tries again relies on it
       listener?.onReceiveStatus?.({
         code: CANCELLED,
-        details: CLOSED,
+        details: CONNECTION_CLOSED,
         metadata,
       });
     },

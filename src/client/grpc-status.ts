@@ -12,6 +12,9 @@ export const UNIMPLEMENTED = 12;
 export const UNAVAILABLE = 14;
 export const UNAUTHENTICATED = 16;
 
+/** What a request ends with, as cancelled, on a connection that its own program has closed. */
+export const CONNECTION_CLOSED = "The connection has been closed.";
+
 /** How a request to Temporal ended. */
 export interface GrpcStatus {
   readonly code: number;

@@ -1,6 +1,7 @@
 import {
   QueryNotRegisteredError,
   QueryRejectedError,
+  ServiceError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
@@ -10,7 +11,7 @@ import { SEALED_FOR, SEALED_WITH } from "../contract/sealed.js";
 import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
-import { NOT_FOUND, statusIn } from "./grpc-status.js";
+import { CANCELLED, CONNECTION_CLOSED, NOT_FOUND, statusIn } from "./grpc-status.js";
 import { isNoNamespace } from "./temporal-words.js";
 import { wordsOf } from "../core/system-code.js";
 
@@ -84,6 +85,12 @@ export function knownFieldsIn<T extends object>(
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
 export function toInterlockError(error: unknown, runId: string): unknown {
+  if (error instanceof ServiceError && error.cause instanceof Error) {
+    const { cause } = error;
+    const status = statusIn(cause);
+    if (status?.code === CANCELLED && status.details === CONNECTION_CLOSED)
+      return new ServiceError(CONNECTION_CLOSED, { cause });
+  }
   if (isNotFound(error) && !isNoNamespace(error)) {
     return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
   }

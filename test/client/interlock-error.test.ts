@@ -1,4 +1,4 @@
-import { QueryNotRegisteredError } from "@temporalio/client";
+import { QueryNotRegisteredError, ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { isUnfollowed, toInterlockError } from "../../src/client/interlock-error.js";
 
@@ -16,6 +16,20 @@ test.each([
     expect(isUnfollowed(told)).toBe(true);
   },
 );
+
+test("what was asked by a client that has been closed says so, not the name of the request", () => {
+  const closed = Object.assign(new Error("1 CANCELLED: The connection has been closed."), {
+    code: 1,
+    details: "The connection has been closed.",
+    metadata: {},
+  });
+  const told = toInterlockError(new ServiceError("Failed to query Workflow", { cause: closed }), "r-1");
+  expect(told).toMatchObject({ message: "The connection has been closed.", cause: closed });
+  const other = new ServiceError("Failed to query Workflow", {
+    cause: Object.assign(closed, { details: "Taken back." }),
+  });
+  expect(toInterlockError(other, "r-1")).toBe(other);
+});
 
 test("a worker whose words are sealed is told of by what they may have been, not by the name of their envelope", () => {
   const told = toInterlockError(new QueryNotRegisteredError("Encoded failure", 3), "r-1");
