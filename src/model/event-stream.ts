@@ -82,19 +82,21 @@ function dataOf(line: string): string | undefined {
   return field.startsWith("error:") ? `{"error":${field.slice(6)}}` : undefined;
 }
 
-/** The events of a stream, of which more is waited for so long behind what may be the end: a count of tokens, or that it is the end. Once it may be over, a silence and a break are its end as well: some servers leave the connection open. */
+/** The events of a stream. Behind what may be the end more is waited for so long as `patience` says: a count of tokens, or that it is the end. There a silence and a break are its end as well: some servers leave the connection open. */
 export async function* untilSilent(
   events: AsyncIterable<string>,
-  mayBeOver: () => boolean,
-  { leave, lastWordsMs }: { readonly leave: () => void; readonly lastWordsMs: number },
+  patience: () => number | undefined,
+  leave: () => void,
 ): AsyncGenerator<string> {
   const iterator = events[Symbol.asyncIterator]();
   let isLeft = false;
   try {
     for (;;) {
-      const next = mayBeOver()
-        ? await within(lastWordsMs, iterator.next()).catch(() => undefined)
-        : await iterator.next();
+      const waitMs = patience();
+      const next =
+        waitMs === undefined
+          ? await iterator.next()
+          : await within(waitMs, iterator.next()).catch(() => undefined);
       isLeft = next === undefined;
       if (next === undefined) leave();
       if (next === undefined || next.done === true) return;

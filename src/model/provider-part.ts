@@ -8,7 +8,7 @@ export function unknownParts(
   calls: readonly unknown[],
 ): Pick<ProviderPart, "message" | "content" | "calls"> {
   // A call in the old form goes back as one of the new.
-  const own = without(message, ["role", "content", "tool_calls", "function_call"]);
+  const own = without(message, ["role", "content", "tool_calls", "function_call", "usage"]);
   const { content } = message;
   const ownOfCalls = calls.map(unknownOfCall);
   return {

@@ -59,8 +59,7 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
-  const message =
-    fieldsOf(choice?.["message"] ?? choice?.["delta"]) ?? (tellsEnough(reason) ? {} : undefined);
+  const message = messageIn(choice) ?? (tellsEnough(reason) ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
   const whole = tellsEnough(reason) ? message : withCallsBeside(message, fields);
   return finished(
@@ -69,9 +68,14 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   );
 }
 
-/** Where servers count the tokens of an answer, whole or in a stream: Moonshot in its choice. */
+/** Where servers count the tokens of an answer, whole or in a stream: Moonshot in its choice, llama.cpp's where it says how long each took. */
 function usageIn(fields: Fields, choice: Fields | undefined): unknown {
-  return [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]].find(hasCounted);
+  const places = [fields, fieldsOf(fields["x_groq"]), choice, messageIn(choice)];
+  return [...places.map((place) => place?.["usage"]), fields["timings"]].find(hasCounted);
+}
+
+function messageIn(choice: Fields | undefined): Fields | undefined {
+  return fieldsOf(choice?.["message"] ?? choice?.["delta"]);
 }
 
 /** Puts an answer together from the events of a stream. Throws `LLM_BAD_RESPONSE` for a stream that is none. */
@@ -114,12 +118,21 @@ async function collectInto(
   let hasBegun = false;
   let goesOn = false; // some servers say the end in each piece
   const hasTold = (): boolean => told.reason !== "";
-  const hasEnded = (): boolean => hasTold() && !goesOn;
-  for await (const event of untilSilent(events, hasEnded, answering)) {
+  const patience = (): number | undefined => {
+    if (isDone) return Math.min(answering.lastWordsMs, COUNT_MS);
+    return hasTold() && !goesOn ? answering.lastWordsMs : undefined;
+  };
+  for await (const event of untilSilent(events, patience, answering.leave)) {
     const data = event.trim();
     if (data === "") continue;
+    if (isDone) {
+      told.usage = countBehind(data);
+      if (told.usage !== undefined) break;
+      continue;
+    }
     isDone = DONE.test(data);
-    if (isDone) break;
+    if (isDone && told.usage !== undefined) break;
+    if (isDone) continue;
     const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);
@@ -152,6 +165,19 @@ async function collectInto(
 
 /** The end of a stream, which some servers write as JSON. */
 const DONE = /^"?\[DONE\]"?$/i;
+
+/** How long a count is waited for behind the end of a stream: some gateways send it there. */
+const COUNT_MS = 500;
+
+/** The count in what comes behind the end; nothing else there is of the answer. */
+function countBehind(data: string): unknown {
+  try {
+    const fields = fieldsOf(parseAnswer(data)) ?? {};
+    return usageIn(fields, choiceOf(fields, undefined));
+  } catch {
+    return undefined;
+  }
+}
 
 /** An event of a stream. Words among them are a sign of life, or what went wrong. */
 function chunkIn(data: string): Fields {

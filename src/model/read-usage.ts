@@ -14,16 +14,28 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
     usage["cache_read_input_tokens"],
     usage["cached_tokens"],
     usage["num_cached_tokens"],
+    usage["cache_n"],
   ]);
   const written = count(usage["cache_creation_input_tokens"]);
-  const said = firstCount([usage["prompt_tokens"], usage["input_tokens"]]);
+  const said = firstCount([
+    usage["prompt_tokens"],
+    usage["input_tokens"],
+    usage["promptTokens"],
+    usage["prompt_n"],
+  ]);
   const missed = count(usage["prompt_cache_miss_tokens"]);
-  const answered = firstCount([usage["completion_tokens"], usage["output_tokens"]]);
+  const answered = firstCount([
+    usage["completion_tokens"],
+    usage["output_tokens"],
+    usage["completionTokens"],
+    usage["predicted_n"],
+  ]);
   const total = count(usage["total_tokens"]);
   const read = count(usage["cache_read_input_tokens"]);
   // Some count what was read from the cache, and what was written to it, beside the other tokens.
   const isBeside =
-    (usage["prompt_tokens"] === undefined && usage["cache_read_input_tokens"] !== undefined) ||
+    (usage["prompt_tokens"] === undefined &&
+      (usage["cache_read_input_tokens"] !== undefined || usage["cache_n"] !== undefined)) ||
     (read + written > 0 && total === said + read + written + answered);
   const promptTokens =
     said === 0
@@ -62,6 +74,8 @@ function firstCount(values: readonly unknown[]): number {
 /** More than any request and answer have: what is beyond was not counted, and a run's sum would be no number of tokens any more. */
 const MAX_COUNT = 1_000_000_000;
 
+/** Some gateways have their counts as texts. */
 function count(value: unknown): number {
-  return typeof value === "number" && value > 0 && value <= MAX_COUNT ? Math.floor(value) : 0;
+  const counted = typeof value === "string" && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  return typeof counted === "number" && counted > 0 && counted <= MAX_COUNT ? Math.floor(counted) : 0;
 }

@@ -302,7 +302,7 @@ describe("answers that are odd, but answers", () => {
     [
       "odd usage",
       { ...choice({ content: "x" }), usage: { prompt_tokens: -1, completion_tokens: "7" } },
-      { usage: { promptTokens: 0, completionTokens: 0 } },
+      { usage: { promptTokens: 0, completionTokens: 7 } },
     ],
     [
       "fractions of tokens",

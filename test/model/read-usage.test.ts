@@ -55,6 +55,15 @@ describe("the usage of an answer", () => {
       { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
       [100, 5, undefined],
     ],
+    ["a gateway, as texts", { prompt_tokens: "100", completion_tokens: "5" }, [100, 5, undefined]],
+    ["a gateway, in other letters", { promptTokens: 100, completionTokens: 5 }, [100, 5, undefined]],
+    ["llama.cpp, in its times", { cache_n: 64, prompt_n: 36, prompt_ms: 31.5, predicted_n: 5 }, [100, 5, 64]],
+    [
+      "llama.cpp, both ways",
+      { prompt_tokens: 100, completion_tokens: 5, cache_n: 64, prompt_n: 36, predicted_n: 5 },
+      [100, 5, 64],
+    ],
+    ["words", { prompt_tokens: "many", completion_tokens: "1e9" }, [0, 0, undefined]],
     [
       "xAI, whose thoughts are in the total alone",
       {
@@ -97,7 +106,7 @@ describe("the usage of an answer", () => {
     ],
     ["a total alone", { total_tokens: 10 }, [0, 0, undefined]],
     ["nothing", undefined, [0, 0, undefined]],
-    ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 0, undefined]],
+    ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 5, undefined]],
     [
       "numbers that no tokens are",
       { prompt_tokens: 1e300, completion_tokens: 9e15, total_tokens: 2e300 },

@@ -546,16 +546,50 @@ describe("an end", () => {
   });
 });
 
-test.each<readonly [string, Piece, Piece]>([
-  ["in its choice", { usage: { prompt_tokens: 5, completion_tokens: 2 } }, {}],
-  ["in a field of Groq's", {}, { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 2 } } }],
-])("the usage of an answer is read %s, whole or in a stream", async (_, inChoice, more) => {
+const COUNTED = { prompt_tokens: 5, completion_tokens: 2 };
+
+test.each<readonly [string, Piece, Piece, Piece]>([
+  ["in its choice", { usage: COUNTED }, {}, {}],
+  ["in its message", {}, { usage: COUNTED }, {}],
+  ["in a field of Groq's", {}, {}, { x_groq: { usage: COUNTED } }],
+  ["where llama.cpp's server times it", {}, {}, { timings: { prompt_n: 5, predicted_n: 2, prompt_ms: 31 } }],
+])("the usage of an answer is read %s, whole or in a stream", async (_, inChoice, inMessage, more) => {
   const usage = { promptTokens: 5, completionTokens: 2 };
   const choice = { index: 0, finish_reason: "stop", ...inChoice };
-  const choices = [{ ...choice, message: { content: "x" } }];
-  expect(toAnswer({ choices, ...more }, ANSWERING)).toMatchObject({ usage });
-  const pieces = [{ ...choice, delta: { content: "x" } }];
-  expect(await streamed([{ choices: pieces, ...more }])).toMatchObject({ usage });
+  const message = { content: "x", ...inMessage };
+  for (const answer of [
+    toAnswer({ choices: [{ ...choice, message }], ...more }, ANSWERING),
+    await streamed([{ choices: [{ ...choice, delta: message }], ...more }]),
+  ]) {
+    expect(answer).toMatchObject({ usage });
+    expect(answer.provider).toBeUndefined(); // no part of what goes back
+  }
+});
+
+describe("behind the end of a stream", () => {
+  const said = delta({ content: "x" }, "stop");
+  const behind = (...events: readonly unknown[]) => ["[DONE]", ...events.map((one) => JSON.stringify(one))];
+
+  test("its count is read, and nothing else", async () => {
+    const count = { choices: [], usage: COUNTED };
+    const answer = await streamed(
+      [said],
+      behind({ error: { message: "late" } }, delta({ content: "y" }), count),
+    );
+    expect(answer).toMatchObject({ content: "x", usage: { promptTokens: 5, completionTokens: 2 } });
+  });
+
+  test("nothing is waited for where it was counted before, and not for long where it was not", async () => {
+    const never = new Promise<never>(() => undefined);
+    async function* events(chunk: unknown) {
+      yield JSON.stringify(chunk);
+      yield "[DONE]";
+      await never;
+    }
+    const counted = collectStream(events({ ...said, usage: COUNTED }), { ...ANSWERING, lastWordsMs: 1e9 });
+    expect((await counted).usage.promptTokens).toBe(5);
+    expect((await collectStream(events(said), { ...ANSWERING, lastWordsMs: 1e9 })).content).toBe("x");
+  });
 });
 
 test("the last count that counts anything is a stream's usage", async () => {
