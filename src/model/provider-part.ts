@@ -18,14 +18,16 @@ export function unknownParts(
   };
 }
 
+const OF_CALLS: readonly string[] = ["name", "arguments", "parameters"];
+
 function unknownOfCall(value: unknown): JsonObject {
   const call = fieldsOf(value) ?? {};
   const { type } = call;
   const isFunction = type === undefined || type === null || type === "function" || type === "";
   if (!isFunction) return without(call, ["id", "index"]);
   const isFlat = fieldsOf(call["function"]) === undefined;
-  const own = without(call, ["id", "index", "type", "function", ...(isFlat ? ["name", "arguments"] : [])]);
-  const ownOfFunction = without(fieldsOf(call["function"]) ?? {}, ["name", "arguments"]);
+  const own = without(call, ["id", "index", "type", "function", ...(isFlat ? OF_CALLS : [])]);
+  const ownOfFunction = without(fieldsOf(call["function"]) ?? {}, OF_CALLS);
   return Object.keys(ownOfFunction).length === 0 ? own : { ...own, function: ownOfFunction };
 }
 

@@ -16,7 +16,7 @@ import {
 import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
-import { saidOnce, saysMore, toCall } from "./read-call.js";
+import { callOfPart, saidOnce, saysMore, toCall } from "./read-call.js";
 import { hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
@@ -59,7 +59,8 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
-  const message = messageIn(choice) ?? (tellsEnough(reason) ? {} : undefined);
+  const needsNone = tellsEnough(reason) || toFinishReason(reason) === "length";
+  const message = messageIn(choice) ?? (needsNone ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
   const whole = tellsEnough(reason) ? message : withCallsBeside(message, fields);
   return finished(
@@ -242,7 +243,8 @@ function pieceIn(choice: Fields, told: Fields, hasCalls: boolean): Fields {
 
 /** The calls in a message or in a piece of one. */
 function callsIn(message: Fields): readonly unknown[] {
-  const calls: unknown = message["tool_calls"] ?? [];
+  const { tool_calls: calls } = message;
+  if (isNothing(calls)) return [];
   if (Array.isArray(calls)) return calls;
   const call = fieldsOf(calls);
   if (call?.["function"] === undefined) throw badResponse("its calls are no list");
@@ -266,7 +268,8 @@ interface Told {
 /** What an answer may have beside its text and its calls. */
 const MAX_UNKNOWN_CHARS = 4 * 1024 * 1024;
 
-function finished({ message, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
+function finished({ message: told, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
+  const message = withCallsOfParts(told);
   const calls = callsIn(message);
   const list = calls.length === 0 ? callOfOldForm(message) : calls;
   const content = toText(contentOf(message["content"]));
@@ -287,6 +290,20 @@ function finished({ message, reason, usage, model }: Readonly<Told>, answering: 
     ...(Object.keys(unknown).length === 0 ? {} : { provider }),
     ...(refusal === undefined ? {} : { refusal }),
   });
+}
+
+/** Some gateways leave Anthropic's calls where it has them, among the parts of the text: they go back as calls. */
+function withCallsOfParts(message: Fields): Fields {
+  const { content } = message;
+  if (!Array.isArray(content) || callsIn(message).length > 0) return message;
+  const calls = content.map(callOfPart);
+  if (calls.every((call) => call === undefined)) return message;
+  const parts: readonly unknown[] = content.filter((_, index) => calls[index] === undefined);
+  return {
+    ...message,
+    content: parts.length === 0 ? null : parts,
+    tool_calls: calls.filter((call) => call !== undefined),
+  };
 }
 
 /** The form of calls before there were several in an answer. */

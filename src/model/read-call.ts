@@ -37,8 +37,19 @@ export function toCall(value: unknown): ModelCall {
   return {
     id: textOf(call["id"]),
     name: nameOf(kind, textOf(body["name"]).replace(/<\|.*$/s, "")), // as in gpt-oss's `fs_read<|channel|>commentary`
-    argumentsJson: argumentsText(body["arguments"] ?? body["input"]),
+    argumentsJson: argumentsText(argumentsOf(body)),
   };
+}
+
+/** The arguments in a call's body, under the names that servers have for them. */
+export function argumentsOf(body: Fields): unknown {
+  return body["arguments"] ?? body["input"] ?? body["parameters"];
+}
+
+/** The call that a part of a text is, as Anthropic has it. */
+export function callOfPart(part: unknown): Fields | undefined {
+  const { type, id, name, input } = fieldsOf(part) ?? {};
+  return type === "tool_use" ? { id, type: "function", function: { name, arguments: input } } : undefined;
 }
 
 /** A call that is no function call is under a name that no tool has, in characters that every provider takes back. */

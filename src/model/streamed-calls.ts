@@ -1,5 +1,6 @@
 import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import { mergePiece } from "./provider-part.js";
+import { argumentsOf } from "./read-call.js";
 
 /** The calls of a stream, piece by piece. */
 export class StreamedCalls {
@@ -136,7 +137,7 @@ function nameIn(call: Fields): string {
 /** The arguments in a call or in a piece of one, as text. */
 function argumentsIn(call: Fields): string {
   const body = bodyOf(call);
-  const given = body["arguments"] ?? body["input"] ?? "";
+  const given = argumentsOf(body) ?? "";
   return typeof given === "string" ? given : JSON.stringify(given);
 }
 

@@ -30,6 +30,8 @@ const delta = (value: Piece, reason: unknown = null) => ({
   choices: [{ index: 0, delta: value, finish_reason: reason }],
 });
 
+const COUNTED = { prompt_tokens: 5, completion_tokens: 2 };
+
 async function streamed(chunks: readonly unknown[], end: readonly string[] = ["[DONE]"]) {
   async function* events() {
     for (const chunk of chunks) yield JSON.stringify(chunk);
@@ -268,6 +270,8 @@ test.each<Piece>([
   expect(none.message).toContain("the stream ended early");
 });
 
+const part = (id: string, name: string, input: Piece): Piece => ({ type: "tool_use", id, name, input });
+
 describe("a call of a whole answer is read where", () => {
   test.each<readonly [string, Piece]>([
     [
@@ -279,6 +283,8 @@ describe("a call of a whole answer is read where", () => {
     ["its arguments are null", { tool_calls: [called(0, "c", "fs_list", null)] }],
     ["its arguments are a text of a text", { tool_calls: [called(0, "c", "fs_list", '"{}"')] }],
     ["it stands alone, in no list", { tool_calls: called(0, "c", "fs_list", "{}") }],
+    ["it is a part of the text, as Anthropic has it", { content: [part("c", "fs_list", {})] }],
+    ["it is a part beside an empty list", { content: [part("c", "fs_list", {})], tool_calls: [] }],
   ])("%s", (_, message) => {
     const { toolCalls } = whole({ content: null, ...message });
     expect(toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([["fs_list", "{}"]]);
@@ -290,6 +296,48 @@ describe("a call of a whole answer is read where", () => {
     const answer = await streamed([delta({ function_call: call }), delta({}, "function_call")]);
     expect(answer).toMatchObject({ toolCalls: [{ name: "fs_list" }] });
     expect(answer.provider).toBeUndefined();
+  });
+
+  test("and goes back as a call alone where it was a part of the text, whole or in a stream", async () => {
+    const text = { type: "text", text: "Reading." };
+    const call = part("toolu_1", "fs_read", { path: "a" });
+    for (const answer of [
+      whole({ content: [text, call] }, "tool_use"),
+      await streamed([delta({ content: [text] }), delta({ content: [call] }), delta({}, "tool_use")]),
+    ]) {
+      expect(answer).toMatchObject({ content: "Reading.", finishReason: "tool_calls" });
+      expect(answer.toolCalls).toEqual([{ id: "toolu_1", name: "fs_read", argumentsJson: A }]);
+      expect(answer.provider).toMatchObject({ content: [text] });
+    }
+  });
+
+  test("and once, where it is both a part and a call", () => {
+    const tool_calls = [called(0, "toolu_1", "fs_read", A)];
+    const answer = whole({ content: [part("toolu_1", "fs_read", { path: "a" })], tool_calls }, "tool_calls");
+    expect(answer.toolCalls).toHaveLength(1);
+  });
+
+  test("its arguments are called parameters, and no part of what goes back", async () => {
+    const call = {
+      index: 0,
+      id: "c",
+      type: "function",
+      function: { name: "fs_read", parameters: { path: "a" } },
+    };
+    for (const answer of [
+      whole({ content: null, tool_calls: [call] }, "tool_calls"),
+      await streamed([delta(calls(call)), delta({}, "tool_calls")]),
+    ]) {
+      expect(answer.toolCalls).toEqual([{ id: "c", name: "fs_read", argumentsJson: A }]);
+      expect(answer.provider).toBeUndefined();
+    }
+  });
+
+  test.each(["", {}, false, 0, []])("and not where there is none: %j", (none) => {
+    expect(whole({ content: "Which?", tool_calls: none })).toMatchObject({
+      content: "Which?",
+      toolCalls: [],
+    });
   });
 
   test.each(["<|eot_id|>", "<end_of_turn>", "\n</function>\n</tool_call>"])("without marks: %s", (marks) => {
@@ -310,6 +358,14 @@ describe("a call of a whole answer is read where", () => {
   test("and not where the old form is empty", () => {
     const answer = whole({ content: "Which?", function_call: { name: "", arguments: "" } });
     expect(answer).toMatchObject({ content: "Which?", toolCalls: [] });
+  });
+});
+
+test("an answer whose tokens are used up before it has a message is one that was cut off", () => {
+  const choices = [{ index: 0, finish_reason: "MAX_TOKENS" }];
+  expect(toAnswer({ choices, usage: COUNTED }, ANSWERING)).toMatchObject({
+    content: "",
+    finishReason: "length",
   });
 });
 
@@ -545,8 +601,6 @@ describe("an end", () => {
     expect(whole({ content: "x" }, "null").finishReason).toBe("");
   });
 });
-
-const COUNTED = { prompt_tokens: 5, completion_tokens: 2 };
 
 test.each<readonly [string, Piece, Piece, Piece]>([
   ["in its choice", { usage: COUNTED }, {}, {}],
