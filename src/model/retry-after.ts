@@ -36,11 +36,27 @@ function untilResetOf(headers: WireAnswer["headers"], body: string): number | un
   return kind === undefined ? undefined : toWait(headers.get(`x-ratelimit-reset-${kind}-${time}`), 1_000);
 }
 
-/** `retry-after-ms`, else `Retry-After` in seconds, as an HTTP date or as seconds since 1970. */
+/** Names of a wait in milliseconds, and of one that is a number of seconds or a date, the best first. */
+const IN_MILLISECONDS = ["retry-after-ms", "x-ms-retry-after-ms"] as const;
+const WAITS = [
+  "retry-after",
+  "x-retry-after",
+  "x-ratelimit-retry-after",
+  "x-ratelimit-reset-after",
+  "x-ratelimit-timeremaining", // GitHub's models
+] as const;
+
+/** The first of them that says anything. */
 function inHeaders(headers: WireAnswer["headers"], now: Date): number | undefined {
-  const milliseconds = toWait(headers.get("retry-after-ms"), 1);
-  if (milliseconds !== undefined) return milliseconds;
-  const value = headers.get("retry-after");
+  const waits = [
+    ...IN_MILLISECONDS.map((name) => toWait(headers.get(name), 1)),
+    ...WAITS.map((name) => afterOf(headers.get(name), now)),
+  ];
+  return waits.find((wait) => wait !== undefined);
+}
+
+/** `Retry-After` in seconds, as an HTTP date or as seconds since 1970. */
+function afterOf(value: string | null, now: Date): number | undefined {
   const wait = toWait(value, 1_000) ?? durationIn(value ?? "");
   if (value === null || (wait !== undefined && wait < EPOCH_MS)) return wait;
   return until(wait === undefined ? dateIn(value) : epochIn(wait / 1_000), now);
@@ -97,8 +113,8 @@ const RESET_SAID = new RegExp(
 );
 
 /** The limits that headers tell of, one by one. */
-const LIMITS = ["x-ratelimit", "ratelimit"] as const;
-const KINDS = ["requests", "tokens"] as const;
+const LIMITS = ["x-ratelimit", "ratelimit", "x-rate-limit", "ratelimitbysize"] as const;
+const KINDS = ["requests", "tokens", "req"] as const; // the last is Mistral's
 const TIMES = ["", "-minute", "-hour", "-day", "-per-minute", "-per-hour", "-per-day", "-1h"] as const;
 const ANTHROPICS = ["requests", "tokens", "input-tokens", "output-tokens"] as const;
 
@@ -128,12 +144,14 @@ function untilReset(headers: WireAnswer["headers"], now: Date): number | undefin
   return waits.filter((wait) => wait !== undefined).sort((one, other) => other - one)[0];
 }
 
-/** As in the later drafts of the standard, and at Hugging Face: `"api";r=0;t=55`. */
+/** As in the later drafts of the standard, and at Hugging Face: `"api";r=0;t=55`; as in an earlier one: `limit=9, remaining=0, reset=55`. */
 function inOneHeader(value: string): readonly string[] {
   const reached = value.split(",").filter((limit) => /;\s?r=0\s?(?:;|$)/.test(limit));
-  return reached
-    .map((limit) => /;\s?t=(\d{1,9})\b/.exec(limit)?.[1])
-    .filter((seconds) => seconds !== undefined);
+  const isReached = /\bremaining=0\b/.test(value);
+  return [
+    ...reached.map((limit) => /;\s?t=(\d{1,9})\b/.exec(limit)?.[1]),
+    isReached ? /\breset=(\d{1,9})\b/.exec(value)?.[1] : undefined,
+  ].filter((seconds) => seconds !== undefined);
 }
 
 function ofReset(value: string, now: Date): number | undefined {

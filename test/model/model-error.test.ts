@@ -645,9 +645,29 @@ describe("a wait that is asked for in the error", () => {
       "x-ratelimit-reset-tokens": "6m0s",
       "x-ratelimit-remaining-tokens": "9000",
     },
+    { "x-rate-limit-reset": "34", "x-rate-limit-remaining": "0" },
+    { "x-ratelimit-reset-req-minute": "34", "x-ratelimit-remaining-req-minute": "0" },
+    { "ratelimitbysize-reset": "34", "ratelimitbysize-remaining": "0" },
+    { ratelimit: "limit=100, remaining=0, reset=34", "ratelimit-policy": "100;w=60" },
   ])("or in the header of the limit that is reached: %j", (headers) => {
     expect(answered(429, "slow", headers).retryAfterMs).toBe(34_000);
     expect(answered(429, "slow", { ...headers, "retry-after": "1" }).retryAfterMs).toBe(1_000);
+  });
+
+  test.each<Record<string, string>>([
+    { "x-ms-retry-after-ms": "34000" },
+    { "x-retry-after": "34" },
+    { "x-ratelimit-retry-after": "34" },
+    { "x-ratelimit-reset-after": "34" },
+    { "x-ratelimit-timeremaining": "34", "x-ratelimit-type": "UserByModelByMinute" },
+  ])("or under another name of Retry-After: %j", (headers) => {
+    expect(answered(429, "slow", headers).retryAfterMs).toBe(34_000);
+    expect(answered(429, "slow", { ...headers, "retry-after-ms": "1000" }).retryAfterMs).toBe(1_000);
+  });
+
+  test("which says nothing where some of the limit is left, in one header with others", () => {
+    const headers = { ratelimit: "limit=100, remaining=10, reset=34" };
+    expect(answered(429, "slow", headers).retryAfterMs).toBeUndefined();
   });
 
   test("in which a number that is too long for seconds holds nobody up for a day", () => {
