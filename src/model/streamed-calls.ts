@@ -18,7 +18,8 @@ export class StreamedCalls {
 
   /** All calls as they are meant: some servers say the arguments from their beginning in each piece. */
   whole(): readonly Fields[] {
-    return this.all.map((call) => {
+    const begun = this.all.filter((call, nth) => !isNameAgain(call, this.all[nth - 1]));
+    return begun.map((call) => {
       const last = this.retold.get(call);
       if (
         last === undefined ||
@@ -68,7 +69,8 @@ export class StreamedCalls {
     const isMore = textOf(piece["id"]) === "" && nameIn(piece) === "";
     const place = index === undefined ? undefined : this.byIndex.get(index);
     const known = place ?? (index === undefined || isMore ? this.all.at(-1) : undefined);
-    if (known !== undefined && this.by === "index" && index !== undefined) return known;
+    if (known !== undefined && this.by === "index" && index !== undefined && !this.begins(known, piece))
+      return known;
     if (known !== undefined && !this.isOther(known, piece)) return known;
     const earlier = known === undefined && index !== undefined ? undefined : this.withId(piece);
     if (earlier !== undefined && !this.isOther(earlier, piece)) return earlier;
@@ -96,7 +98,13 @@ export class StreamedCalls {
     }
     if (name === "" || this.isSentAgain(known, piece)) return false;
     if (!isWhole) return progress?.hasBegun !== true && isOtherTool(known, piece);
-    return name !== nameIn(known) || argumentsIn(piece).trimStart().startsWith("{");
+    const args = argumentsIn(piece).trimStart();
+    return name !== nameIn(known) || args.startsWith("{") || (args === "" && id === "");
+  }
+
+  /** Whether a piece names a call behind the end of another one at its index. */
+  private begins(known: Fields, piece: Fields): boolean {
+    return nameIn(piece) !== "" && this.complete.get(known)?.isWhole === true && this.isOther(known, piece);
   }
 
   /** Some servers end with calls that they have sent already, or with their arguments alone. */
@@ -107,6 +115,12 @@ export class StreamedCalls {
       isOfCall && this.complete.get(known)?.isWhole === true && argumentsIn(piece) === argumentsIn(known)
     );
   }
+}
+
+/** Whether a call is no more than the name of the one before it, which some servers say again behind its end. */
+function isNameAgain(call: Fields, before: Fields = {}): boolean {
+  const isEmpty = textOf(call["id"]) === "" && argumentsIn(call).trim() === "";
+  return isEmpty && argumentsIn(before) !== "" && nameIn(call) === nameIn(before);
 }
 
 /** Whether a piece names another tool than a call that has no arguments yet, and not more of its name. */

@@ -113,6 +113,26 @@ describe("the calls of a stream are the same where", () => {
       ],
     ],
     [
+      "two of the same name have no ids, and come in pieces in one index",
+      [
+        calls(called(0, undefined, "fs_read", "")),
+        calls({ index: 0, function: { arguments: '{"path":' } }),
+        calls({ index: 0, function: { arguments: '"a"}' } }),
+        calls(called(0, undefined, "fs_read", "")),
+        calls({ index: 0, function: { arguments: '{"path":' } }),
+        calls({ index: 0, function: { arguments: '"b"}' } }),
+      ],
+      [
+        ["fs_read", A],
+        ["fs_read", B],
+      ],
+    ],
+    [
+      "the last piece says its name again",
+      [calls(called(0, "c1", "fs_read", A)), calls(called(0, undefined, "fs_read", ""))],
+      one,
+    ],
+    [
       "the last piece says all of it again",
       [
         calls(called(0, "c1", "fs_read", '{"path":')),
@@ -257,6 +277,30 @@ describe("the calls of a stream are the same where", () => {
     const answer = await streamed([...deltas.map((piece) => delta(piece)), delta({}, "tool_calls")]);
     expect(answer.toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual(expected);
   });
+});
+
+test.each<readonly [string, readonly Piece[]]>([
+  ["with ids", [calls(called(0, "a", "fs_read", A)), calls(called(0, "b", "fs_list", B))]],
+  ["without", [calls(called(0, undefined, "fs_read", A), called(0, undefined, "fs_list", B))]],
+  [
+    "in pieces",
+    [
+      calls(called(0, "a", "fs_read", "")),
+      calls({ index: 0, function: { arguments: A } }),
+      calls(called(0, "b", "fs_list", "")),
+      calls({ index: 0, function: { arguments: B } }),
+    ],
+  ],
+])("calls of one index are not merged by a dialect that goes by it: %s", async (_, pieces) => {
+  async function* events() {
+    for (const piece of [...pieces.map((one) => delta(one)), delta({}, "tool_calls")])
+      yield JSON.stringify(piece);
+  }
+  const { toolCalls } = await collectStream(events(), { ...ANSWERING, streamedCalls: "index" });
+  expect(toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([
+    ["fs_read", A],
+    ["fs_list", B],
+  ]);
 });
 
 test.each<Piece>([
