@@ -8,7 +8,7 @@ import { send } from "./send.js";
 /** What an endpoint says at `GET /models`. */
 export interface ModelList {
   readonly status: number;
-  /** Undefined where the answer is no list. */
+  /** Undefined where the answer is no list, or no more than the first page of one. */
   readonly ids: readonly string[] | undefined;
 }
 
@@ -24,8 +24,10 @@ export async function listModels(settings: ModelSettings, signal: AbortSignal): 
 function idsOf(text: string): readonly string[] | undefined {
   try {
     const answer = parseAnswer(text);
-    const list: unknown = Array.isArray(answer) ? answer : fieldsOf(answer)?.["data"]; // Together has the list alone
-    if (!Array.isArray(list)) return undefined;
+    const fields = fieldsOf(answer);
+    const list: unknown = Array.isArray(answer) ? answer : fields?.["data"]; // Together has the list alone
+    // Anthropic says the newest twenty: of what is not among them nothing is known.
+    if (!Array.isArray(list) || fields?.["has_more"] === true) return undefined;
     const ids = list.map((entry) => fieldsOf(entry)?.["id"]);
     return ids.filter((id) => typeof id === "string").map((id) => id.replace(/^models\//, ""));
   } catch {

@@ -387,6 +387,22 @@ describe("a model", () => {
     expect(of("exists")).toMatchObject({ status: "ok" });
     expect(of("exists").found).toContain("does not list it");
   });
+
+  test("is not said to be missing in a list of which one page is seen", async () => {
+    const page = { data: [{ id: "newest" }], has_more: true, last_id: "newest" };
+    const paged = (answer: Answer): Answer => {
+      return (response, asked) =>
+        asked.method === "GET" ? json(response, 200, page) : answer(response, asked);
+    };
+    const there = await checked(paged(good), { model: "older" });
+    expect(there.of("exists").found).not.toContain("GET /models");
+    const refused = { error: { message: "messages: at least one message is required" } };
+    const other = await checked(
+      paged((response) => json(response, 400, refused)),
+      { model: "older" },
+    );
+    expect(other.of("calls a tool").found).toContain("at least one message");
+  });
 });
 
 describe("which models are asked", () => {
