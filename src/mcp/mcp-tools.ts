@@ -190,8 +190,13 @@ const blockSchema = z.looseObject({
     .nullish(),
 });
 
+/** As later versions of the protocol ask for a person's word or a model's in place of an answer. */
+const WANTS_INPUT =
+  "The server asks for more before it answers, from a person or a model, and nobody gives it that here.";
+
 /** What an answer says in words; of what is none, what it is. */
 function toAnswer({ content, structuredContent, isError, _meta, ...rest }: McpAnswer): ToolAnswer {
+  if (content === undefined && rest["inputRequests"] !== undefined) throw new Error(WANTS_INPUT);
   const texts = (content ?? []).map(blockText);
   const said = texts.join("\n");
   // Without content it is in another version's form: what the model can make of it is better than nothing.

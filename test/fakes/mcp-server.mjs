@@ -162,6 +162,7 @@ const ANSWERS = {
     structuredContent: { result: ["oolong", "assam"] },
   },
   "first version": { toolResult: { cups: 2 } },
+  "wants input": { resultType: "input_required", inputRequests: {}, requestState: "x" },
 };
 
 const CALLS = {

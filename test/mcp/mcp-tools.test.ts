@@ -456,6 +456,13 @@ describe("a server", () => {
     );
   });
 
+  test("that asks for more in place of an answer has not answered", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "wants input" })).rejects.toThrow(
+      "The server asks for more before it answers",
+    );
+  });
+
   test.each(["text alone", "texts alone", "block alone"])(
     "that answers without a list of blocks (%s) has answered",
     async (how) => {

@@ -229,18 +229,14 @@ function shown(
   const content = cutBytes(printableText(named), maxResultBytes);
   const isCut = isShorter || content.length < cut.length;
   const bytes = Buffer.byteLength(whole);
+  const hint = `These are the first ${maxResultBytes} bytes at most. Ask for less at once.`;
+  const cutAt: Record<string, JsonValue> = isCut ? { bytes, truncated: true, hint } : {};
   if (answer.isError === true) {
-    const { error } = fail("TOOL_FAILED", `${external.name} says that it has failed.`, { content });
+    const said = { ...cutAt, content };
+    const { error } = fail("TOOL_FAILED", `${external.name} says that it has failed.`, said);
     return refused(error);
   }
-  const rest: Record<string, JsonValue> = isCut
-    ? {
-        bytes,
-        truncated: true,
-        hint: `These are the first ${maxResultBytes} bytes at most. Ask for less at once.`,
-      }
-    : { bytes };
-  return { result: { ok: true, ...rest, content } };
+  return { result: { ok: true, bytes, ...cutAt, content } };
 }
 
 /** Of a name in a path. */

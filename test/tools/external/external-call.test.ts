@@ -259,6 +259,25 @@ describe("a call of an external tool", () => {
     expect(content.isWellFormed()).toBe(true);
   });
 
+  test("says of a failure that is cut what it says of a result", async () => {
+    const failing = (content: string): ToolSource => ({
+      tools: () =>
+        Promise.resolve([{ ...tool(() => ""), run: () => Promise.resolve({ content, isError: true }) }]),
+      close: () => Promise.resolve(),
+    });
+    const saying = async (content: string) => {
+      const tools = new ExternalTools([failing(content)], () => undefined);
+      return run(tools, await madeCall(tools));
+    };
+    expect(await saying("short")).toMatchObject({
+      error: { code: "TOOL_FAILED", details: { content: "short" } },
+    });
+    expect(await saying("short")).not.toHaveProperty("error.details.truncated");
+    expect(await saying("x".repeat(5_000))).toMatchObject({
+      error: { code: "TOOL_FAILED", details: { truncated: true, bytes: 5_000, content: "x".repeat(1_000) } },
+    });
+  });
+
   test("takes no other directory for the project whose path begins or ends like the project's", async () => {
     const { projectRoot } = world;
     const others = [
