@@ -2,6 +2,7 @@ import { fieldsOf } from "./answer-json.js";
 import type { Dialect } from "./dialects.js";
 import type { Refusal } from "./model-error.js";
 import { readProviderError } from "./provider-error.js";
+import { inObject } from "./to-request.js";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -123,7 +124,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolTexts: "short" }),
   ],
   [
-    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|\btools?\W{0,3}\d{1,3}\W{1,3}(?:function|custom)\W{1,3}parameters\b|pars(?:e|ing) grammar|function_?declarations?\b/i,
+    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|\btools?\W{0,3}\d{1,3}\W{1,3}(?:function|custom)\W{1,3}parameters\b|pars(?:e|ing) grammar|grammar error|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),
   ],
   [
@@ -154,8 +155,8 @@ function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
 function ownFieldsIn(sent: Body): readonly string[] {
   const names = new Set<string>();
   for (const message of answersIn(sent)) {
-    const calls = Array.isArray(message["tool_calls"]) ? (message["tool_calls"] as readonly unknown[]) : [];
-    const functions = calls.map((call) => fieldsOf(call)?.["function"]);
+    const calls = callsIn(message);
+    const functions = calls.map((call) => call["function"]);
     const all = [
       ...namesIn(message, ["role", "content", "tool_calls"]),
       ...calls.flatMap((call) => namesIn(call, ["id", "type", "function"])),
@@ -171,6 +172,11 @@ function answersIn({ messages }: Body): readonly Body[] {
   return all.filter((message) => message !== undefined).filter(({ role }) => role === "assistant");
 }
 
+function callsIn({ tool_calls: calls }: Body): readonly Body[] {
+  const all = Array.isArray(calls) ? calls.map(fieldsOf) : [];
+  return all.filter((call) => call !== undefined);
+}
+
 function namesIn(value: unknown, standard: readonly string[]): readonly string[] {
   return Object.keys(fieldsOf(value) ?? {}).filter((name) => !standard.includes(name));
 }
@@ -181,6 +187,19 @@ function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): P
   const named = new Set(words.match(/\w+/g));
   const refused = ownFieldsIn(sent).filter((name) => named.has(name) && !notTakenBack.includes(name));
   return refused.length === 0 ? undefined : { notTakenBack: [...notTakenBack, ...refused] };
+}
+
+/**
+ * The form in which all arguments are objects. A server that reads those of former calls refuses the conversation for ever for what is none,
+ * in whatever words its parser has.
+ */
+function withoutBrokenArguments(sent: Body): Partial<Dialect> | undefined {
+  const all = answersIn(sent).flatMap(callsIn);
+  const isBroken = ({ function: body }: Body): boolean => {
+    const text = fieldsOf(body)?.["arguments"];
+    return typeof text === "string" && inObject(text) !== text;
+  };
+  return all.some(isBroken) ? { brokenArguments: "wrapped" } : undefined;
 }
 
 /** What servers say of a content that is a list of parts, where they take texts. */
@@ -223,6 +242,7 @@ export class LearnedParameters {
       withoutParts(words, dialect, sent),
       ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
       ...GUESSES.map((toForm) => (WORDLESS.test(words) ? toForm(dialect) : undefined)),
+      withoutBrokenArguments(sent),
     ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
     if (form === undefined) return false;
     const key = keyOf(endpoint, model);

@@ -236,7 +236,11 @@ function takenName(name: string): string {
 
 /** Many servers parse the arguments of former calls: what is no JSON object goes back to them inside one. */
 function takenArguments(argumentsJson: string, { brokenArguments }: Dialect): string {
-  if (brokenArguments === "sent") return argumentsJson;
+  return brokenArguments === "sent" ? argumentsJson : inObject(argumentsJson);
+}
+
+/** The arguments of a call as every server takes them. */
+export function inObject(argumentsJson: string): string {
   // xAI takes no space behind the object.
   return isJsonObject(argumentsJson) ? argumentsJson.trim() : JSON.stringify({ INVALID_JSON: argumentsJson });
 }

@@ -731,6 +731,14 @@ describe("calls that a model has made badly", () => {
     [400, "'str object' has no attribute 'items'"],
     [500, "While executing FilterExpression at line 120: Unknown (built-in) filter 'items' for type String"],
     [400, "messages.1.tool_calls.0.function.arguments: Input should be a valid dictionary"],
+    [400, "unexpected end of data: line 1 column 133 (char 132)"],
+    [500, "[json.exception.parse_error.101] parse error at line 1, column 14: syntax error"],
+    [
+      400,
+      "The format of the value at messages.2.content.0.toolUse.input is invalid. Provide a json object for the field and try again.",
+    ],
+    [400, "messages.1.content.0.tool_use.input: Input should be a valid dictionary"],
+    [400, "Bad Request"],
   ])("are put right for a server that says so, from then on: %i %s", async (status, message) => {
     const server = await startRawServer((response, request) => {
       const isTaken = functionIn(request)?.arguments.startsWith('{"INVALID_JSON"') === true;
@@ -739,6 +747,16 @@ describe("calls that a model has made badly", () => {
     });
     const model = createChatModel();
     for (const args of ['{"path": "a', "[1]"]) await ask(server.baseUrl, {}, made("x", args), model);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test("are not blamed for what is refused without them", async () => {
+    const server = await startRawServer((response) =>
+      json(response, { error: { message: "Bad Request" } }, 400),
+    );
+    await expect(ask(server.baseUrl, {}, made("x", '{"path":"a"}'))).rejects.toThrow("Bad Request");
+    expect(server.requests).toHaveLength(1);
+    await expect(ask(server.baseUrl, {}, made("x", "[1]"))).rejects.toThrow("Bad Request");
     expect(server.requests).toHaveLength(3);
   });
 
@@ -1330,6 +1348,7 @@ describe("the schemas of tools of others", () => {
     [400, "JSON schema conversion failed:\nPattern must start with '^' and end with '$'"],
     [500, 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}'],
     [400, "Failed to initialize samplers: failed to parse grammar"],
+    [400, "Grammar error: Unknown format: uri"],
     [400, "tools.3.custom.input_schema: int too big to convert"],
     [400, "Invalid fields for schema with types ['array']: {'minItems', 'maxItems'}"],
     [400, "Invalid function format: unhashable type: 'list'"],
