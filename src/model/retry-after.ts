@@ -38,12 +38,12 @@ function untilResetOf(headers: WireAnswer["headers"], body: string): number | un
 
 /** Names of a wait in milliseconds, and of one that is a number of seconds or a date, the best first. */
 const IN_MILLISECONDS = ["retry-after-ms", "x-ms-retry-after-ms"] as const;
-const WAITS = [
-  "retry-after",
-  "x-retry-after",
+const WAITS = ["retry-after", "x-retry-after"] as const;
+/** Of a limit, which some may tell with each answer; the last is that of GitHub's models. */
+const WAITS_OF_LIMITS = [
   "x-ratelimit-retry-after",
   "x-ratelimit-reset-after",
-  "x-ratelimit-timeremaining", // GitHub's models
+  "x-ratelimit-timeremaining",
 ] as const;
 
 /** The first of them that says anything. */
@@ -139,7 +139,8 @@ function untilReset(headers: WireAnswer["headers"], now: Date): number | undefin
   const ofKinds = LEFT_AND_RESET.map(([left, reset]) =>
     headers.get(left)?.trim() === "0" ? headers.get(reset) : null,
   );
-  const told = [...plain, ...ofKinds, ...inOneHeader(headers.get("ratelimit") ?? "")];
+  const waited = WAITS_OF_LIMITS.map((name) => headers.get(name));
+  const told = [...plain, ...waited, ...ofKinds, ...inOneHeader(headers.get("ratelimit") ?? "")];
   const waits = told.map((value) => (value === null ? undefined : ofReset(value, now)));
   return waits.filter((wait) => wait !== undefined).sort((one, other) => other - one)[0];
 }

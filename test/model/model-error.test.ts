@@ -665,6 +665,10 @@ describe("a wait that is asked for in the error", () => {
     expect(answered(429, "slow", { ...headers, "retry-after-ms": "1000" }).retryAfterMs).toBe(1_000);
   });
 
+  test("which is none of the wait for a server's fault", () => {
+    expect(answered(503, "down", { "x-ratelimit-timeremaining": "34" }).retryAfterMs).toBeUndefined();
+  });
+
   test("which says nothing where some of the limit is left, in one header with others", () => {
     const headers = { ratelimit: "limit=100, remaining=10, reset=34" };
     expect(answered(429, "slow", headers).retryAfterMs).toBeUndefined();
