@@ -72,9 +72,12 @@ export function toFinishReason(text: string): string {
   return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
 }
 
+/** Where it stands, the protocol's own place first; the last is Anthropic's. */
+const ENDS = ["finish_reason", "native_finish_reason", "finishReason", "stop_reason"] as const;
+
 /** How a choice says that it has ended; nothing where it has not, which some servers have a word for. */
 export function reasonIn(choice: Fields): string {
-  const reason = (textOf(choice["finish_reason"]) || textOf(choice["native_finish_reason"])).trim();
+  const reason = ENDS.map((name) => textOf(choice[name]).trim()).find(Boolean) ?? "";
   return /^(?:null|none|unspecified|finish_reason_unspecified)$/i.test(reason) ? "" : reason;
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { type Fields, fieldsOf, isJson, textOf } from "./answer-json.js";
+import { isOfFunction } from "./read-call.js";
 
 /** A message's own fields and those of its calls; whatever says nothing is left out. */
 export function unknownParts(
@@ -18,13 +19,11 @@ export function unknownParts(
   };
 }
 
-const OF_CALLS: readonly string[] = ["name", "arguments", "parameters"];
+const OF_CALLS: readonly string[] = ["name", "arguments", "parameters", "input"];
 
 function unknownOfCall(value: unknown): JsonObject {
   const call = fieldsOf(value) ?? {};
-  const { type } = call;
-  const isFunction = type === undefined || type === null || type === "function" || type === "";
-  if (!isFunction) return without(call, ["id", "index"]);
+  if (!isOfFunction(call)) return without(call, ["id", "index"]);
   const isFlat = fieldsOf(call["function"]) === undefined;
   const own = without(call, ["id", "index", "type", "function", ...(isFlat ? OF_CALLS : [])]);
   const ownOfFunction = without(fieldsOf(call["function"]) ?? {}, OF_CALLS);

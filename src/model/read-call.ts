@@ -36,9 +36,22 @@ export function toCall(value: unknown): ModelCall {
   const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? call;
   return {
     id: textOf(call["id"]),
-    name: nameOf(kind, textOf(body["name"]).replace(/<\|.*$/s, "")), // as in gpt-oss's `fs_read<|channel|>commentary`
+    name: nameOf(kind, ownName(textOf(body["name"]))),
     argumentsJson: argumentsText(argumentsOf(body)),
   };
+}
+
+/** A tool's name without what models put around it, as in gpt-oss's `functions.fs_read<|channel|>commentary` and Gemini's `default_api:fs_read`. */
+function ownName(name: string): string {
+  return name
+    .replace(/<\|.*$/s, "")
+    .trim()
+    .replace(/^(?:functions|default_api)[.:](?=[\w-])/, "");
+}
+
+/** Whether a call is one of a function, by the words that servers have for its type: Anthropic's and others'. */
+export function isOfFunction({ type }: Fields): boolean {
+  return /^(?:function|tool_use|tool_call)?$/i.test(textOf(type));
 }
 
 /** The arguments in a call's body, under the names that servers have for them. */
@@ -54,7 +67,7 @@ export function callOfPart(part: unknown): Fields | undefined {
 
 /** A call that is no function call is under a name that no tool has, in characters that every provider takes back. */
 function nameOf(kind: string, name: string): string {
-  if (kind === "" || kind === "function") return name;
+  if (isOfFunction({ type: kind })) return name;
   return `${kind}_${name || "tool"}`.replace(/[^\w-]/g, "_").slice(0, 64);
 }
 

@@ -29,7 +29,10 @@ export class StreamedCalls {
       )
         return call;
       const key = keyOfBody(textOf(call["type"]), call);
-      return { ...call, [key]: { ...fieldsOf(call[key]), arguments: last } };
+      const body = fieldsOf(call[key]);
+      return body === undefined
+        ? { ...call, arguments: last }
+        : { ...call, [key]: { ...body, arguments: last } };
     });
   }
 
@@ -141,7 +144,7 @@ function indexOf({ index }: Fields): number | undefined {
 }
 
 function bodyOf(call: Fields): Fields {
-  return fieldsOf(call[keyOfBody(textOf(call["type"]), call)]) ?? {};
+  return fieldsOf(call[keyOfBody(textOf(call["type"]), call)]) ?? call; // some servers have none
 }
 
 function nameIn(call: Fields): string {

@@ -361,6 +361,38 @@ describe("a call of a whole answer is read where", () => {
     expect(answer.toolCalls).toHaveLength(1);
   });
 
+  test.each(["function", "Function", "tool_use", "tool_call"])(
+    "its type is %s, with a function or without, whole or in a stream",
+    async (type) => {
+      const body = { name: "fs_read", arguments: A };
+      for (const [nth, of] of [{ function: body }, body].entries()) {
+        const [one, two] = ["c1", "c2"].map((id) => ({ index: 0, id, type, ...of }));
+        const tool_calls = [one, two];
+        for (const answer of [
+          whole({ content: null, tool_calls }, "tool_calls"),
+          await streamed([
+            delta({ tool_calls: [one] }),
+            delta({ tool_calls: [two] }),
+            delta({}, "tool_calls"),
+          ]),
+        ]) {
+          expect(answer.toolCalls, String(nth)).toEqual(
+            ["c1", "c2"].map((id) => ({ id, name: "fs_read", argumentsJson: A })),
+          );
+          expect(answer.provider).toBeUndefined();
+        }
+      }
+    },
+  );
+
+  test.each(["functions.fs_read", "default_api:fs_read", "default_api.fs_read", " fs_read\n"])(
+    "its name has something around it: %j",
+    (name) => {
+      const { toolCalls } = whole({ content: null, tool_calls: [called(0, "c", name, A)] });
+      expect(toolCalls[0]?.name).toBe("fs_read");
+    },
+  );
+
   test("its arguments are called parameters, and no part of what goes back", async () => {
     const call = {
       index: 0,
@@ -404,6 +436,16 @@ describe("a call of a whole answer is read where", () => {
     expect(answer).toMatchObject({ content: "Which?", toolCalls: [] });
   });
 });
+
+test.each(["finishReason", "stop_reason", "native_finish_reason"])(
+  "an end is read where a server has put it into %s",
+  async (place) => {
+    const choice = { index: 0, message: { content: "x" }, [place]: "max_tokens" };
+    expect(toAnswer({ choices: [choice] }, ANSWERING).finishReason).toBe("length");
+    const end = { choices: [{ index: 0, delta: {}, [place]: "max_tokens" }] };
+    expect((await streamed([delta({ content: "x" }), end])).finishReason).toBe("length");
+  },
+);
 
 test("an answer whose tokens are used up before it has a message is one that was cut off", () => {
   const choices = [{ index: 0, finish_reason: "MAX_TOKENS" }];
