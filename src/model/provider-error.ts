@@ -197,7 +197,7 @@ export function isWrongKey({ words, codes }: ProviderError): boolean {
 }
 
 const FILTERED =
-  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|potentially unsafe or sensitive content|content filtering policy|blocked by (?:model armor|(?:a |the |our )?(?:content filter|guardrail))|rejected (?:by|as a result of) (?:the|our) safety system|blocked due to security configurations|violation of provider terms|不安全或敏感内容/i;
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|potentially unsafe or sensitive content|content filtering policy|blocked by (?:model armor|(?:a |the |our )?(?:content filter|guardrail))|rejected (?:by|as a result of) (?:the|our) safety system|blocked due to security configurations|violation of provider terms|limited access to this content for safety|violates? google's responsible ai|prompt (?:is|was) blocked\b|blocked (?:due to|because of)(?: its|:)? (?:content|safety|prohibited_content)\b|content[ _]policy[ _]violation|guardrail[ _](?:intervened|triggered|violation)|不安全或敏感内容|内容审核不通过/i;
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>

@@ -361,6 +361,28 @@ test.each<[number, unknown]>([
     },
   ],
   [400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
+  [
+    400,
+    {
+      error: {
+        message:
+          "The prompt could not be submitted. This prompt contains sensitive words that violate Google's Responsible AI practices.",
+      },
+    },
+  ],
+  [400, { error: { message: "The prompt is blocked due to: PROHIBITED_CONTENT" } }],
+  [
+    400,
+    {
+      error: {
+        code: "invalid_prompt",
+        message: "Invalid prompt: we've limited access to this content for safety reasons.",
+      },
+    },
+  ],
+  [400, { error: { message: "Content policy violation" } }],
+  [400, { error_code: "BAD_REQUEST", message: '{"finishReason": "input_guardrail_triggered"}' }],
+  [400, { error: { code: "2003", message: "内容审核不通过" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
     code: "LLM_CONTENT_FILTERED",
