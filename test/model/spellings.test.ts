@@ -365,7 +365,7 @@ describe("a call of a whole answer is read where", () => {
     "its type is %s, with a function or without, whole or in a stream",
     async (type) => {
       const body = { name: "fs_read", arguments: A };
-      for (const [nth, of] of [{ function: body }, body].entries()) {
+      for (const of of [{ function: body }, body]) {
         const [one, two] = ["c1", "c2"].map((id) => ({ index: 0, id, type, ...of }));
         const tool_calls = [one, two];
         for (const answer of [
@@ -376,7 +376,7 @@ describe("a call of a whole answer is read where", () => {
             delta({}, "tool_calls"),
           ]),
         ]) {
-          expect(answer.toolCalls, String(nth)).toEqual(
+          expect(answer.toolCalls).toEqual(
             ["c1", "c2"].map((id) => ({ id, name: "fs_read", argumentsJson: A })),
           );
           expect(answer.provider).toBeUndefined();
