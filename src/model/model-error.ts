@@ -227,7 +227,8 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
 }
 
 function ofNoStatus(said: ProviderError, body: string, { apiKey, finalErrors = [] }: Refusing): ModelError {
-  const message = `The model's answer is not a chat completion: it says ${redact(said.words, apiKey)}.`;
+  const words = redact(said.words, apiKey).replace(/\.$/, "");
+  const message = `The model's answer is not a chat completion: it says ${words}.`;
   const overflow = readOverflow({ ...said, body });
   if (overflow !== undefined) {
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });

@@ -390,6 +390,11 @@ test.each<[number, unknown]>([
   });
 });
 
+test("words of an error in an answer that end with a period have one behind them", () => {
+  const { message } = errorInAnswer({ message: "The server had an error. Sorry about that." });
+  expect(message).toMatch(/it says The server had an error\. Sorry about that\.$/);
+});
+
 test("a filter's error in an answer is not asked for again", () => {
   const said = { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } };
   expect(errorInAnswer(said)).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
