@@ -119,8 +119,9 @@ async function collectInto(
   let hasBegun = false;
   let goesOn = false; // some servers say the end in each piece
   const hasTold = (): boolean => told.reason !== "";
+  let doneAt = 0;
   const patience = (): number | undefined => {
-    if (isDone) return Math.min(answering.lastWordsMs, COUNT_MS);
+    if (isDone) return Math.max(doneAt + Math.min(answering.lastWordsMs, COUNT_MS) - performance.now(), 0);
     return hasTold() && !goesOn ? answering.lastWordsMs : undefined;
   };
   for await (const event of untilSilent(events, patience, answering.leave)) {
@@ -132,8 +133,11 @@ async function collectInto(
       continue;
     }
     isDone = DONE.test(data);
-    if (isDone && told.usage !== undefined) break;
-    if (isDone) continue;
+    if (isDone) {
+      if (told.usage !== undefined) break;
+      doneAt = performance.now();
+      continue;
+    }
     const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);

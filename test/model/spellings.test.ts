@@ -719,6 +719,18 @@ describe("behind the end of a stream", () => {
     expect(answer).toMatchObject({ content: "x", usage: { promptTokens: 5, completionTokens: 2 } });
   });
 
+  test("signs of life without end do not hold it up", async () => {
+    async function* events() {
+      yield JSON.stringify(said);
+      yield "[DONE]";
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        yield JSON.stringify({ type: "ping" });
+      }
+    }
+    expect((await collectStream(events(), { ...ANSWERING, lastWordsMs: 1e9 })).content).toBe("x");
+  });
+
   test("nothing is waited for where it was counted before, and not for long where it was not", async () => {
     const never = new Promise<never>(() => undefined);
     async function* events(chunk: unknown) {
