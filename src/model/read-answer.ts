@@ -119,10 +119,11 @@ async function collectInto(
   let hasBegun = false;
   let goesOn = false; // some servers say the end in each piece
   const hasTold = (): boolean => told.reason !== "";
-  let doneAt = 0;
+  let saidAt = 0; // what is no part of the answer, such as a sign of life, is not waited for anew
   const patience = (): number | undefined => {
-    if (isDone) return Math.max(doneAt + Math.min(answering.lastWordsMs, COUNT_MS) - performance.now(), 0);
-    return hasTold() && !goesOn ? answering.lastWordsMs : undefined;
+    if (!isDone && (!hasTold() || goesOn)) return undefined;
+    const longest = isDone ? Math.min(answering.lastWordsMs, COUNT_MS) : answering.lastWordsMs;
+    return Math.max(saidAt + longest - performance.now(), 0);
   };
   for await (const event of untilSilent(events, patience, answering.leave)) {
     const data = event.trim();
@@ -135,7 +136,7 @@ async function collectInto(
     isDone = DONE.test(data);
     if (isDone) {
       if (told.usage !== undefined) break;
-      doneAt = performance.now();
+      saidAt = performance.now();
       continue;
     }
     const fields = chunkIn(data);
@@ -148,6 +149,7 @@ async function collectInto(
       if (saysWords(fields)) strange = fields;
       continue;
     }
+    saidAt = performance.now();
     index ??= choice["index"];
     const isFirstOrBehind = !hasBegun || hasTold();
     told.reason = moreTelling(told.reason, reasonIn(choice));

@@ -719,16 +719,16 @@ describe("behind the end of a stream", () => {
     expect(answer).toMatchObject({ content: "x", usage: { promptTokens: 5, completionTokens: 2 } });
   });
 
-  test("signs of life without end do not hold it up", async () => {
+  test.each([[["[DONE]"]], [[]]])("signs of life without end do not hold it up: %j", async (end) => {
     async function* events() {
-      yield JSON.stringify(said);
-      yield "[DONE]";
+      for (const chunk of [delta({ content: "x" }), delta({}, "stop")]) yield JSON.stringify(chunk);
+      yield* end;
       for (;;) {
         await new Promise((resolve) => setTimeout(resolve, 20));
         yield JSON.stringify({ type: "ping" });
       }
     }
-    expect((await collectStream(events(), { ...ANSWERING, lastWordsMs: 1e9 })).content).toBe("x");
+    expect((await collectStream(events(), { ...ANSWERING, lastWordsMs: 100 })).content).toBe("x");
   });
 
   test("nothing is waited for where it was counted before, and not for long where it was not", async () => {
