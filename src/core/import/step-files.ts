@@ -15,7 +15,7 @@ export function isEntryName(name: string): boolean {
 }
 
 export function isStepFolder(tree: SourceTree, folder: string): boolean {
-  return isCalledSteps(folder) || isChain(tree, folder);
+  return isCalledSteps(folder) || (/^(?:phases?|stages?)$/i.test(nameOf(folder)) && isChain(tree, folder));
 }
 
 function isCalledSteps(folder: string): boolean {
@@ -24,9 +24,8 @@ function isCalledSteps(folder: string): boolean {
 
 const knownChains = new WeakMap<SourceTree, Map<string, boolean>>();
 
-/** Phases and stages are steps where each one leads to the next: elsewhere the document says which are carried out, and when. */
+/** Whether each numbered file of a folder leads to the next: elsewhere the document says which are carried out, and when. */
 function isChain(tree: SourceTree, folder: string): boolean {
-  if (!/^(?:phases?|stages?)$/i.test(nameOf(folder))) return false;
   const known = knownChains.get(tree) ?? new Map<string, boolean>();
   knownChains.set(tree, known);
   const answer =
@@ -37,6 +36,17 @@ function isChain(tree: SourceTree, folder: string): boolean {
     );
   known.set(folder, answer);
   return answer;
+}
+
+/** A file like `01-pot.md` of such a folder, whatever that is called. */
+function isLink(tree: SourceTree, path: string): boolean {
+  const folder = folderOf(path);
+  return (
+    numeralOf(path) !== undefined &&
+    languageOf(path) === "" &&
+    !MATERIAL.test(`${folder}/`) &&
+    isChain(tree, folder)
+  );
 }
 
 function eachLeadsOn(tree: SourceTree, files: readonly string[]): boolean {
@@ -71,6 +81,7 @@ export function isStepFile(tree: SourceTree, path: string): boolean {
   if (/^step[-_]?[a-z]?-?\d/i.test(name)) return true;
   if (name.startsWith("step-") && !IS_DATA.test(folderOf(path))) return true;
   if (isStepFolder(tree, folderOf(path)) || isCalledSteps(folderOf(folderOf(path)))) return true;
+  if (isLink(tree, path)) return true;
   const [, head = ""] =
     /^\ufeff?\s{0,40}---[ \t\r]*\n(.{0,4000}?)\n---/s.exec(tree.text(path).slice(0, 5_000)) ?? [];
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(head);

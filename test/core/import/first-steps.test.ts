@@ -235,6 +235,34 @@ test.each([
   expect(ways(made)).toEqual([]);
 });
 
+const TASKS: Texts = {
+  "01-pot.md": BEHIND("02-leaf.md"),
+  "02-leaf.md": BEHIND("./03-cup.md"),
+  "03-cup.md": LAST,
+};
+const inFolder = (folder: string, texts: Texts): Texts =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [`${folder}${name}`, text]));
+
+test.each(["tasks/", "schritte/", ""])(
+  "numbered files in %j that lead to one another are steps of the document that leads to the first",
+  (folder) => {
+    const document = page({ name: "tea" }, "# Tea", `Read and follow \`${folder}01-pot.md\`.`, ...LONG);
+    const made = importOf({
+      "SKILL.md": document,
+      "readme.md": "# Read me\n",
+      ...inFolder(folder, TASKS),
+    });
+    expect(made.entry.form).toBe("steps");
+    expect(ways(made)).toEqual(["01-pot -next*-> 02-leaf", "02-leaf -next*-> 03-cup"]);
+  },
+);
+
+test.each(["docs/", "references/", "data/"])("numbered files in %j are none", (folder) => {
+  const document = page({ name: "tea" }, "# Tea", `Read and follow \`${folder}01-pot.md\`.`, ...LONG);
+  const made = importOf({ "SKILL.md": document, ...inFolder(folder, TASKS) });
+  expect(ways(made)).toEqual([]);
+});
+
 test("a document that leads to later steps alone, each under a condition, begins with the first", () => {
   const made = importOf({
     "SKILL.md": page(
