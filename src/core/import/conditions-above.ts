@@ -1,6 +1,5 @@
 import { cutText } from "../text.js";
-import { withoutMarks } from "./directives.js";
-import type { SourceLine } from "./source-text.js";
+import { type SourceLine, withoutMarks } from "./source-text.js";
 
 /** A line that says when what stands below it is done: "**If it is cold:**", "IF C:", "**Otherwise:**", "### If it is cold". */
 const CONDITION =

@@ -1,7 +1,7 @@
-import { cutText } from "../text.js";
 import { isDenied } from "./denials.js";
 import { leadsOnElsewhere } from "./other-languages.js";
-import type { SourceLine } from "./source-text.js";
+import { rowOf } from "./menu-rows.js";
+import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type Token, tokensOf } from "./references.js";
 
 /** What a line says about a file that it names. */
@@ -92,7 +92,10 @@ const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bi
 export function directiveOf(line: SourceLine, token: Token, before: string, above = ""): Directive {
   if (line.isCode) return USE;
   const text = line.text.trim();
-  if (text.startsWith("|")) return rowOf(text, token, line.text.slice(0, token.at));
+  if (text.startsWith("|")) {
+    const row = rowOf(text, token, line.text.slice(0, token.at));
+    return row === undefined ? USE : { kind: "go", ...row, isDefault: false };
+  }
   const around = withoutMarks(text.replace(token.text, ""));
   const isAlone = around.length < 4 && !SHORT_CASE.test(around);
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
@@ -184,32 +187,6 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     !HELPER.test(line.text) &&
     ![NEVER, NEVER_ELSEWHERE].some((words) => isDenied(lead, words))
   );
-}
-
-/** "| it is cold | Go back to `x.md` |": the first cell says when. */
-const CASE_IN_ROW =
-  /^\|\s{0,8}([^|]{1,80}?)\s{0,8}\|(?:.*\|)?\s{0,4}[`*]{0,2}(?:(?:→|->|=>|[⇒➜➡])\s{1,3}|(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto\s{1,3}(?:the\s)?)[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
-const GOES_IN_CELL =
-  /\|\s{0,4}[`*]{0,2}(?:(?:go|skip|jump|return|proceed|continue|route|move|back)\b[^|]{0,20}\bto|load|read|follow|execute|run)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
-
-/** A row of a menu, `| [C] | workflow-create.md | … |`, `| C2 | Again | Go to x.md |`, leads on; any other table tells of files. */
-function rowOf(text: string, token: Token, lead: string): Directive {
-  const goes = GOES_IN_CELL.test(lead)
-    ? /^\|\s{0,4}[`*]{0,2}([A-Z]\d?)[`*]{0,2}\s{0,4}\|/.exec(text)?.[1]
-    : undefined;
-  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1] ?? goes ?? caseOf(lead);
-  if (label === undefined || !token.text.endsWith(".md")) return USE;
-  const words = withoutMarks(text.replaceAll("|", " "));
-  return { kind: "go", label, condition: words.slice(0, 300), isDefault: false, words };
-}
-
-/** "3", "Step 3", "`step-03`": the row tells of a step, and not of a case. */
-const OF_ORDER =
-  /^(?:step|phase|stage)?[\s\d.]{0,8}$|\.md\b|^(?:(?:step|phase|stage)[\s_-]?)?\d{1,3}[a-z]?(?:[\s.):_-]|$)/i;
-
-function caseOf(lead: string): string | undefined {
-  const words = withoutMarks(CASE_IN_ROW.exec(lead.trimStart())?.[1] ?? "");
-  return words === "" || OF_ORDER.test(words) ? undefined : cutText(words, 60);
 }
 
 /**
@@ -363,15 +340,6 @@ export function leadsBack({ text, isCode }: SourceLine, { at, text: name }: Toke
 /** Whether a line has the steps of a folder carried out. */
 export function startsFolder(line: SourceLine): boolean {
   return /\b(?:execute|run|follow|start|begin|work through)\b/i.test(line.text);
-}
-
-/** A line's words, without the marks of Markdown. What stands in a word, `pr_mode`, and what compares, `> 3`, is none. */
-export function withoutMarks(text: string): string {
-  return text
-    .replace(/^[\s>]{0,40}#{0,6}/, " ")
-    .replaceAll(/[*`]|(?<![\p{L}\p{N}_])_{1,40}|_{1,40}(?![\p{L}\p{N}_])/gu, "")
-    .replaceAll(/\s+/g, " ")
-    .trim();
 }
 
 /** Each token of a body with the line it stands in and the line above it that is not empty. */

@@ -1,6 +1,5 @@
 import { isDenied } from "./denials.js";
-import { withoutMarks } from "./directives.js";
-import type { SourceLine, SourceText } from "./source-text.js";
+import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { nameOf } from "./source-tree.js";
 import { comesBefore } from "./step-files.js";
 

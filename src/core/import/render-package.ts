@@ -1,8 +1,7 @@
 import type { JsonObject } from "../json.js";
 import { renderYaml } from "../documents/yaml-to-json.js";
 import { excerpt } from "../text.js";
-import type { SourceText } from "./source-text.js";
-import { withoutMarks } from "./directives.js";
+import { type SourceText, withoutMarks } from "./source-text.js";
 
 /** A node of the package that is made. */
 export interface MadeNode {

@@ -1,7 +1,7 @@
 import { cutText } from "../text.js";
-import { type Directive, withoutMarks } from "./directives.js";
+import type { Directive } from "./directives.js";
 import type { Token } from "./references.js";
-import type { SourceLine } from "./source-text.js";
+import { type SourceLine, withoutMarks } from "./source-text.js";
 
 /** A row of a table that says where each case leads: in which column, and of which case. */
 export interface RoutedRow {

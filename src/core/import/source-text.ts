@@ -215,3 +215,12 @@ export function textsUnder(
 export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap<string, string> {
   return new Map([...textsOf(workflow.frontmatter), ...textsOf(own.frontmatter)]);
 }
+
+/** A line's words, without the marks of Markdown. What stands in a word, `pr_mode`, and what compares, `> 3`, is none. */
+export function withoutMarks(text: string): string {
+  return text
+    .replace(/^[\s>]{0,40}#{0,6}/, " ")
+    .replaceAll(/[*`]|(?<![\p{L}\p{N}_])_{1,40}|_{1,40}(?![\p{L}\p{N}_])/gu, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}

@@ -1,8 +1,8 @@
-import { ASIDE, sentenceIn, withoutMarks } from "./directives.js";
+import { ASIDE, sentenceIn } from "./directives.js";
 import { isFirstStep } from "./first-steps.js";
 import { References, tokensOf } from "./references.js";
 import { type SourceEdge, withoutSkips } from "./source-edge.js";
-import { type SourceLine, type SourceText, readSource, variablesFor } from "./source-text.js";
+import { type SourceLine, type SourceText, readSource, variablesFor, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf, workflowBeside } from "./source-tree.js";
 import { comesBefore, isStepFile, kindOf } from "./step-files.js";
 import type { StepNames } from "./step-names.js";

@@ -1,6 +1,6 @@
-import { ASIDE, withoutMarks } from "./directives.js";
+import { ASIDE } from "./directives.js";
 import { isBelow } from "./references.js";
-import type { SourceLine } from "./source-text.js";
+import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { languageOf, numeralOf, resumesRun, stepsBelow } from "./step-files.js";
 

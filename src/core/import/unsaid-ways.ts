@@ -1,8 +1,8 @@
-import { labelOf, tokensInBody, withoutMarks, wordsUnknownAt } from "./directives.js";
+import { labelOf, tokensInBody, wordsUnknownAt } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
-import type { SourceLine, SourceText } from "./source-text.js";
+import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
 
