@@ -34,10 +34,12 @@ const FOLLOWED =
 const AS_MATERIAL =
   /^[`*"')\]>]{0,4},? (?:only )?(?:as|for) (?:a |an |the |your )?(?:\w+ )?(?:reference|context|background|guidance|template|example)\b/i;
 const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
+/** "Redirect the user to", "send them on to", "pass control to". */
+export const SENDS = String.raw`(?:(?:redirect|divert|forward|delegate|send|branch|drop)s?|pass(?:es)? (?:control|on|over))(?: (?:the (?:user|guest|work|run|flow|task)|them|on|over|back)){0,2} (?:in)?to`;
 /** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
 const GOES_RIGHT = [
   new RegExp(
-    String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|(?:(?:redirect|divert|forward|delegate|send|branch|drop)s?|pass(?:es)? (?:control|on|over))(?: (?:the (?:user|guest|work|run|flow|task)|them|on|over|back)){0,2} (?:in)?to|triggers?|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}(?:\[[^[\]]{1,80}\]\()?${OPENS}`,
+    String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|${SENDS}|triggers?|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}(?:\[[^[\]]{1,80}\]\()?${OPENS}`,
     "i",
   ),
   new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),

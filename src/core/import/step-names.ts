@@ -1,4 +1,4 @@
-import { ASIDE } from "./directives.js";
+import { ASIDE, SENDS } from "./directives.js";
 import { isBelow } from "./references.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -25,8 +25,10 @@ const AFTER_STEP = /\bstep\s{1,3}([A-Z][^.;,:()*"'`\n]{1,79})/g;
 const CONTINUES_TO =
   /\b(?:[Cc]ontinue|[Pp]roceed|[Mm]ove|[Gg]o)s?\s{1,3}(?:on\s)?(?:to|with)\s{1,3}(?:the\s)?([A-Z][^.;,:()[\]*"'`\n]{1,79})/g;
 /** What leads to a name that stands right after it, or after a few words. */
-const LEADS =
-  /(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|(?:(?:redirect|divert|forward|delegate|send|branch|drop)s?|pass(?:es)? (?:control|on|over))(?: (?:the (?:user|guest|work|run|flow|task)|them|on|over|back)){0,2} (?:in)?to|trigger|invoke|proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]/gi;
+const LEADS = new RegExp(
+  String.raw`(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|${SENDS}|trigger|invoke|proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]`,
+  "gi",
+);
 /** Between verb and name they make of it what was, or where something stands: "as decided in step-02", "begin building step-01". */
 const LEADS_NOT =
   /\b(?:from|in|of|by|at|since|after|until|during|via|as|for|about|than|like|per)\b|\b\w{3,}ing\b/i;
