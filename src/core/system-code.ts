@@ -1,3 +1,5 @@
+import { type Fault, fail } from "./errors.js";
+
 /** Node has no name for the error of a quota that is used up: 122 on Linux, 69 on macOS. */
 const OF_QUOTA = /^Unknown system error -(?:122|69)\b/;
 
@@ -20,7 +22,7 @@ export function writeRemedy(code: string, ofPlace: string): string {
 }
 
 /** A disk, or what one user may have of it. */
-export function isFull(code: string): boolean {
+export function isFull(code: string | undefined): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
@@ -39,8 +41,8 @@ const PASSING: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-export function mayPass(code: string): boolean {
-  return PASSING.has(code);
+export function mayPass(code: string | undefined): boolean {
+  return code !== undefined && PASSING.has(code);
 }
 
 /** What such an error says. */
@@ -58,4 +60,12 @@ export function wordsOf(error: unknown): string {
 /** What is said of a file that the system does not let be read: what is in it may be whole, and nobody is to remove it. */
 export function unreadNow(path: string, code: string): string {
   return `${path} cannot be read now (${code}). That says nothing of what is in it: see to its permissions, or to its disk, and call again.`;
+}
+
+/** The fault of what cannot be read now; undefined where the code says more of it than that. */
+export function unreadFault(
+  path: string,
+  code: string | undefined,
+): { readonly ok: false; readonly error: Fault } | undefined {
+  return code !== undefined && mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : undefined;
 }

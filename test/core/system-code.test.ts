@@ -4,6 +4,7 @@ import {
   requireSystemCode,
   systemCode,
   systemWords,
+  unreadFault,
   unreadNow,
   wordsOf,
   writeRemedy,
@@ -60,4 +61,11 @@ test("what cannot be read now is not said to be damaged", () => {
 test("what a machine lacks for a moment is told from what stays until somebody sees to the place", () => {
   const codes = ["ENOSPC", "EDQUOT", "EMFILE", "EIO", "EACCES", "EROFS", "ENOTDIR"];
   expect(codes.filter(mayPass)).toEqual(["ENOSPC", "EDQUOT", "EMFILE", "EIO"]);
+});
+
+test("what cannot be read now is a fault that is tried again; any other code says more of it", () => {
+  const message = unreadNow("a.md", "EIO");
+  expect(unreadFault("a.md", "EIO")).toEqual({ ok: false, error: { code: "E_INTERNAL", message } });
+  expect(unreadFault("a.md", "EACCES")).toBeUndefined();
+  expect(unreadFault("a.md", undefined)).toBeUndefined();
 });

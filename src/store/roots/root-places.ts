@@ -151,7 +151,7 @@ function mounts(): readonly MountPoint[] {
   try {
     return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
   } catch (error) {
-    if (mayPass(systemCode(error) ?? "")) throw error; // what is mounted where decides what may be opened
+    if (mayPass(systemCode(error))) throw error; // what is mounted where decides what may be opened
     return [];
   }
 }

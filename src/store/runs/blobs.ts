@@ -53,7 +53,7 @@ export class Blobs {
       const bytes = readOwnFileSync(join(this.dir, hash));
       return sha256(bytes) === hash ? bytes : undefined;
     } catch (error) {
-      if (mayPass(systemCode(error) ?? "")) throw error;
+      if (mayPass(systemCode(error))) throw error;
       return undefined;
     }
   }

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
-import { mayPass, requireSystemCode, unreadNow } from "../../core/system-code.js";
+import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import type { Project } from "./project-id.js";
 import type { BundleSettings, RunMetadata } from "./run-metadata.js";
 
@@ -86,7 +86,6 @@ async function realDirectory(path: string, root: "bundle" | "core"): Promise<Res
     const real = await realpath(path);
     return (await stat(real)).isDirectory() ? ok(real) : none;
   } catch (error) {
-    const code = requireSystemCode(error);
-    return mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : none;
+    return unreadFault(path, requireSystemCode(error)) ?? none;
   }
 }

@@ -17,7 +17,7 @@ import {
   withEarlier,
 } from "../../core/state/earlier-entries.js";
 import type { Decision, Frontmatter } from "../../core/state/state-frontmatter.js";
-import { mayPass, systemCode, unreadNow } from "../../core/system-code.js";
+import { systemCode, unreadFault } from "../../core/system-code.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { readOwnFileSync, standsThere } from "../disk/own-file.js";
@@ -161,8 +161,7 @@ function bytesOf(path: string): Result<Buffer | undefined> {
   try {
     return ok(readOwnFileSync(path));
   } catch (error) {
-    const code = systemCode(error) ?? "";
-    return mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : ok(undefined);
+    return unreadFault(path, systemCode(error)) ?? ok(undefined);
   }
 }
 

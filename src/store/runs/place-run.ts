@@ -183,7 +183,7 @@ function notWritten(error: unknown): { ok: false; error: Fault } {
   if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
   const code = systemCode(error);
   const reason = code === undefined ? "" : ` (${code})`;
-  const remedy = isFull(code ?? "") ? " Make room there." : "";
+  const remedy = isFull(code) ? " Make room there." : "";
   const sentence = `The run could not be written to the store${reason}. Nothing was kept.${remedy}`;
   return fail("E_INDEX_WRITE_FAILED", sentence);
 }

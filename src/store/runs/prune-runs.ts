@@ -41,7 +41,7 @@ async function makingRoom<T>(runDir: string, action: () => Promise<T>): Promise<
   try {
     return await action();
   } catch (error) {
-    if (!isFull(systemCode(error) ?? "")) throw error;
+    if (!isFull(systemCode(error))) throw error;
     const derived = namesIn(runDir).filter((name) => name.endsWith(".jsonl.index"));
     for (const name of derived) rmSync(join(runDir, name), { force: true });
     return action();
@@ -155,7 +155,7 @@ function moved(from: string, to: string): boolean {
     renameSync(from, to);
     return true;
   } catch (error) {
-    const code = systemCode(error) ?? "";
+    const code = systemCode(error);
     if (code === "ENOENT") return false;
     if (!isFull(code)) throw error;
     rmSync(from, { recursive: true, force: true });

@@ -155,7 +155,7 @@ export class RunIndex {
     try {
       await this.compact();
     } catch (error) {
-      if (!isFull(systemCode(error) ?? "")) throw error;
+      if (!isFull(systemCode(error))) throw error;
     }
   }
 

@@ -7,7 +7,7 @@ import {
   readAgentMarkup,
 } from "../../core/bundle/bundle-agent.js";
 import { type Result, fail, ok } from "../../core/errors.js";
-import { mayPass, requireSystemCode, unreadNow } from "../../core/system-code.js";
+import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
@@ -76,7 +76,6 @@ async function readBounded(path: string): Promise<Result<Uint8Array | undefined>
     if (!entry.isFile() || entry.size > MAX_AGENT_BYTES) return ok(undefined);
     return ok(await readFile(path));
   } catch (error) {
-    const code = requireSystemCode(error);
-    return mayPass(code) ? fail("E_INTERNAL", unreadNow(excerpt(basename(path)), code)) : ok(undefined);
+    return unreadFault(excerpt(basename(path)), requireSystemCode(error)) ?? ok(undefined);
   }
 }
