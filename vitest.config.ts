@@ -23,6 +23,7 @@ export const ALONE_TESTS = [
   "test/cli/watch-work.test.ts",
   "test/instruments/silent-collector.test.ts",
   "test/instruments/unknown-sampler.test.ts",
+  "test/store/backup/same-stamp.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
   "test/store/runs/full-disk.test.ts",

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, lstatSync, type BigIntStats } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { systemCode } from "../../core/system-code.js";
 import { openOwnFile, standsThere } from "../disk/own-file.js";
 import type { BackupFile, BackupPart, Piece } from "./backup-format.js";
@@ -35,6 +36,7 @@ export interface PartSource {
 /**
  * Copies the files of a part as they stood at one moment, without a lock, so that nobody has to wait: what has changed since it was
  * copied is copied again, until nothing has. Then all files were what was copied in the moment before the last look.
+ * Those that are fresh are copied once more then: their stamps do not tell.
  * What a kill in that moment would have left, a run goes on from. `known` are the files that the backup has whole. Throws `NeverQuiet`, and `Unreadable`.
  */
 export async function takePart(
@@ -52,22 +54,25 @@ export async function takePart(
     const { standing, folders, mtimeMs } = look;
     const changed = [...standing].filter(([path, { stamp }]) => taken.get(path)?.stamp !== stamp);
     const gone = [...taken.keys()].filter((path) => !standing.has(path));
-    if (changed.length === 0 && gone.length === 0) {
+    for (const path of gone) taken.delete(path);
+    const isQuiet = changed.length === 0 && gone.length === 0;
+    let isAsTaken = isQuiet;
+    for (const path of isQuiet ? [...fresh] : changed.map(([path]) => path)) {
+      const file = takeFile(source, path, { former: base.get(path), isLookedAt: looked.has(path) }, pieces);
+      isAsTaken &&= hasSamePieces(file, taken.get(path));
+      looked.add(path);
+      if (file === undefined) taken.delete(path);
+      else taken.set(path, file);
+      if (source.isLog(path) || !isFresh(file)) fresh.delete(path);
+      else fresh.add(path);
+    }
+    if (isAsTaken) {
       const timed = [...taken.values()].map((file) => ({
         ...file,
         mtimeMs: standing.get(file.path)?.mtimeMs,
       }));
       const time = mtimeMs === undefined ? {} : { mtimeMs };
       return { files: await settled(timed, fresh, pieces), folders: [...folders], ...time };
-    }
-    for (const path of gone) taken.delete(path);
-    for (const [path] of changed) {
-      const file = takeFile(source, path, { former: base.get(path), isLookedAt: looked.has(path) }, pieces);
-      looked.add(path);
-      if (file === undefined) taken.delete(path);
-      else taken.set(path, file);
-      if (source.isLog(path) || !isFresh(file)) fresh.delete(path);
-      else fresh.add(path);
     }
   }
   throw new NeverQuiet("Its files change all the time.");
@@ -120,6 +125,10 @@ function isAsKnown(fd: number, known: readonly Piece[], first: number): boolean 
     from = to;
     return isSame;
   });
+}
+
+function hasSamePieces(file: BackupFile | undefined, other: BackupFile | undefined): boolean {
+  return isDeepStrictEqual(file?.pieces, other?.pieces);
 }
 
 /** Without the stamps that a change in the same tick of the clock would not show in. */
