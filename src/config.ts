@@ -71,6 +71,7 @@ const environmentSchema = z.object({
   INTERLOCK_SEAL_KEYS: z.string().optional(),
   INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
   INTERLOCK_WEB_UI: webUiUrl.optional(),
+  INTERLOCK_WEB_UI_CHECK: webUiUrl.optional(),
   INTERLOCK_METRICS: listenAddress.optional(),
   INTERLOCK_HEALTH: listenAddress.optional(),
   INTERLOCK_LOG_FORMAT: wordOf(LOG_FORMATS).optional(),
@@ -125,6 +126,8 @@ export interface Config {
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
+  /** Where it is asked whether that one answers, where this is not the address that people open: in a container. */
+  readonly webUiCheck: string | undefined;
   /** Where metrics are served; undefined: nowhere. */
   readonly metrics: ListenAddress | undefined;
   /** Where a worker says whether it lives and is ready; undefined: nowhere. */
@@ -196,6 +199,7 @@ export function loadConfig(
     codecToken: env.INTERLOCK_CODEC_TOKEN,
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
+    webUiCheck: env.INTERLOCK_WEB_UI_CHECK,
     metrics: env.INTERLOCK_METRICS,
     health: env.INTERLOCK_HEALTH,
     logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",

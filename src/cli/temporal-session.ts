@@ -27,6 +27,8 @@ export interface TemporalSession {
   /** Whether the queue is that of the store on this machine: a worker of it can be started here. */
   readonly isHere: boolean;
   readonly webUi: string | undefined;
+  /** Where to ask whether it answers, if not there. */
+  readonly webUiCheck: string | undefined;
   /** Whether the Web UI, where one is, lasts when the command ends: the embedded one only while others use it. */
   webUiLasts(): Promise<boolean>;
   /** Says what is waited for, unless somebody follows a run: that is said where the run stands then. */
@@ -80,6 +82,15 @@ export function sessionAt(session: TemporalSession, taskQueue: string): Temporal
   return { ...session, client, isHere, hasWorker: () => client.hasWorker(mayLive) };
 }
 
+/** Of the embedded server where there is one: it is where it says. */
+function webUiOf(
+  config: Config,
+  embedded: string | undefined,
+): Pick<TemporalSession, "webUi" | "webUiCheck"> {
+  if (embedded !== undefined) return { webUi: embedded, webUiCheck: undefined };
+  return { webUi: config.webUi, webUiCheck: config.webUiCheck };
+}
+
 async function open(
   config: Config,
   store: Store | undefined,
@@ -121,12 +132,13 @@ async function open(
     throw error;
   }
   const workers: RunningWorker[] = [];
+  const webUi = webUiOf(config, server?.uiUrl);
   return {
     client,
     embedded: server !== undefined,
     embeddedAddress: server?.address,
     isHere: store !== undefined,
-    webUi: server?.uiUrl ?? config.webUi,
+    ...webUi,
     webUiLasts: async () => server === undefined || server.isShared(),
     note,
     followed: () => void (isFollowed = true),
@@ -136,9 +148,8 @@ async function open(
       const { IN_PASSING, startOnlyWorker } = await import("./worker-runtime.js");
       const watching = traces === undefined ? instruments : [traces.instrument, ...instruments];
       try {
-        const webUi = server?.uiUrl ?? config.webUi;
         const starting = startOnlyWorker(
-          { ...config, webUi },
+          { ...config, ...webUi },
           { connection, namespace, store, ...options, instruments: watching },
           runtime ?? IN_PASSING,
         );

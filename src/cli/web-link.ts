@@ -21,7 +21,7 @@ const POLL_MS = 100;
 
 /** The link to a run, where it leads to something; `after`: also when this command has ended. */
 export async function webLinkOf(
-  session: Pick<TemporalSession, "webUi" | "embedded" | "webUiLasts"> & {
+  session: Pick<TemporalSession, "webUi" | "webUiCheck" | "embedded" | "webUiLasts"> & {
     readonly client: { readonly namespace: string };
   },
   run: Pick<RunHandle, "workflowId" | "executionRunId">,
@@ -29,9 +29,8 @@ export async function webLinkOf(
 ): Promise<WebLink> {
   const { webUi, embedded, client } = session;
   const how = howToOpen(webUi, embedded);
-  if (webUi === undefined || (after && !(await session.webUiLasts())) || !(await isThere(webUi, embedded))) {
-    return { url: null, how };
-  }
+  if (webUi === undefined || (after && !(await session.webUiLasts()))) return { url: null, how };
+  if (!(await isThere(session.webUiCheck ?? webUi, embedded))) return { url: null, how };
   return { url: webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId()), how };
 }
 

@@ -1,5 +1,6 @@
 import { shellWord } from "../core/text.js";
 import { stat } from "node:fs/promises";
+import { userHere } from "../store/runs/user-here.js";
 import { accessRefusal } from "../store/roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../store/roots/roots.js";
 import { type Finding, failed, passed, reasonOf } from "./finding.js";
@@ -58,7 +59,7 @@ async function unusable(path: string, wanted: "read" | "write"): Promise<string 
   const code = error instanceof Error && "code" in error ? error.code : "";
   if (code === "ENOENT" || code === "ENOTDIR") return `${path} is not there any more`;
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-    return `${path} cannot be ${wanted === "write" ? "read and written" : "read"} by us (${code})`;
+    return `${path} cannot be ${wanted === "write" ? "read and written" : "read"} by ${userHere()}, as whom this runs (${code})`;
   }
   return `${path}: ${reasonOf(error)}`;
 }

@@ -4,6 +4,7 @@ import { access, lstat, readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileLock } from "../embedded/server-lock.js";
+import { userHere } from "../store/runs/user-here.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
 import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
 import { readStoreIdentity } from "../store/store.js";
@@ -60,7 +61,7 @@ async function checkFuturePlace(dir: string): Promise<Finding> {
   const above = await existing(dir);
   return access(above, constants.W_OK | constants.X_OK).then(
     () => passed("store", `${dir} is not there yet: the first command that needs it makes it`),
-    () => failed("store", `${dir} cannot be made: ${above} is closed to us`, OTHER_PLACE),
+    () => failed("store", `${dir} cannot be made: ${above} is closed to ${userHere()}`, OTHER_PLACE),
   );
 }
 

@@ -16,8 +16,21 @@ async function webUi(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a port
 }
 
-function sessionWith(webUi: string | undefined, { embedded = false, lasts = true } = {}) {
-  return { webUi, embedded, webUiLasts: () => Promise.resolve(lasts), client: { namespace: "shop" } };
+function sessionWith(
+  webUi: string | undefined,
+  {
+    embedded = false,
+    lasts = true,
+    webUiCheck,
+  }: { embedded?: boolean; lasts?: boolean; webUiCheck?: string } = {},
+) {
+  return {
+    webUi,
+    webUiCheck,
+    embedded,
+    webUiLasts: () => Promise.resolve(lasts),
+    client: { namespace: "shop" },
+  };
 }
 
 describe("the link to a run in the Web UI", () => {
@@ -42,6 +55,14 @@ describe("the link to a run in the Web UI", () => {
     expect(link.url).toBeNull();
     expect(link.how).toContain(`${url} does not answer`);
     expect(link.how).toContain("INTERLOCK_WEB_UI");
+  });
+
+  test("is that which people open, where it answers at another address from here, as in a container", async () => {
+    const refused = await webUi((_, response) => response.writeHead(403).end());
+    const elsewhere = sessionWith("http://127.0.0.1:9", { webUiCheck: `${refused}/healthz` });
+    expect((await webLinkOf(elsewhere, RUN, { after: true })).url).toMatch(/^http:\/\/127\.0\.0\.1:9\//);
+    const gone = sessionWith("http://127.0.0.1:9", { webUiCheck: "http://127.0.0.1:9" });
+    expect((await webLinkOf(gone, RUN, { after: true })).url).toBeNull();
   });
 
   test("is none where nobody has said where it is", async () => {

@@ -180,6 +180,7 @@ test("interlock doctor says what the user it runs as may not write to", async ()
   const root = join(shell.dir, "project");
   const env = { ...shell.environment, INTERLOCK_PROJECT_ROOTS: root, INTERLOCK_STORE: join(root, "store") };
   const { uid } = unprivileged(shell.dir);
+  const who = `user ${uid ?? process.getuid?.()}`;
   await chmod(root, 0o500);
   const stdout = await new Promise<string>((resolve) => {
     const args = [MAIN, "doctor", "--json"];
@@ -191,7 +192,9 @@ test("interlock doctor says what the user it runs as may not write to", async ()
   await rm(root, { recursive: true });
   const findings = JSON.parse(stdout) as readonly Finding[];
   expect(named(findings, "store")).toMatchObject({ status: "failed" });
-  expect(named(findings, "store").found).toContain(`${root} is closed to us`);
+  expect(named(findings, "store").found).toContain(`${root} is closed to ${who}`);
   expect(named(findings, "root")).toMatchObject({ status: "failed" });
-  expect(named(findings, "root").found).toContain("cannot be read and written by us (EACCES)");
+  expect(named(findings, "root").found).toContain(
+    `cannot be read and written by ${who}, as whom this runs (EACCES)`,
+  );
 });

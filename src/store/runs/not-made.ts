@@ -1,5 +1,6 @@
 import { type Fault, fail } from "../../core/errors.js";
 import { isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
+import { userHere } from "./user-here.js";
 
 /**
  * Why a folder of a project cannot be made. What the machine lacks for a moment is `E_INTERNAL`, and is tried again; what only its user
@@ -7,7 +8,8 @@ import { isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
  */
 export function notMade(what: string, ofPlace: string, error: unknown): { ok: false; error: Fault } {
   const code = requireSystemCode(error);
-  const sentence = `${what} cannot be made (${code}).`;
+  const by = code === "EACCES" || code === "EPERM" ? ` by ${userHere()}, as whom the worker runs` : "";
+  const sentence = `${what} cannot be made${by} (${code}).`;
   if (!mayPass(code)) return fail("E_PROJECT_INVALID", `${sentence} ${ofPlace}`);
   const remedy = isFull(code)
     ? "Make room there."

@@ -16,6 +16,7 @@ import { failpoint } from "../../core/failpoint.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { openOwnFile } from "../disk/own-file.js";
+import { userHere } from "./user-here.js";
 import { notMade } from "./not-made.js";
 import type { Project } from "./project-id.js";
 import { DamagedIndex, type RunIndex } from "./run-index.js";
@@ -132,8 +133,7 @@ function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
 
 /** Brought here by another user: the model would be refused each of its files, one by one. */
 function artifactsClosed(): Result<never> {
-  const sentence =
-    "The project's artifacts directory cannot be written to by the worker's user. Check the project's permissions.";
+  const sentence = `The project's artifacts directory cannot be written to by ${userHere()}, as whom the worker runs. Check the project's permissions.`;
   return fail("E_PROJECT_INVALID", sentence);
 }
 

@@ -89,6 +89,19 @@ test("a session folder whose place is closed is the user's to see to, and is not
   });
 });
 
+test.each(["EACCES", "EPERM"])(
+  "a place that is not the worker's (%s) is said with whom it is to be open to",
+  async (code) => {
+    const place = { outputRoot: await temporaryDirectory(), sessionId: "s" };
+    disk.trouble = { call: "mkdirSync", path: place.outputRoot, code };
+    const opened = await openSessionFolder(place, MANIFEST);
+    expect(opened).toMatchObject({ error: { code: "E_PROJECT_INVALID" } });
+    expect(!opened.ok && opened.error.message).toContain(
+      `cannot be made by user ${process.getuid?.()}, as whom the worker runs (${code})`,
+    );
+  },
+);
+
 test("a manifest that cannot be read now is not said to be damaged, nor its session to be somebody else's", async () => {
   const place = { outputRoot: await temporaryDirectory(), sessionId: "s" };
   await openSessionFolder(place, MANIFEST);
