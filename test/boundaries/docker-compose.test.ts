@@ -209,6 +209,8 @@ describe("environment", () => {
     const { host, port } = new URL(config.webUi ?? "");
     const [uiPort = ""] = service("web-ui-gate").ports ?? [];
     expect(interpolate(uiPort, {})).toBe(`${host}:${port}`);
+    const check = new URL(config.webUiCheck ?? ""); // 127.0.0.1 is the container itself
+    expect([check.hostname, check.port]).toEqual(["web-ui-gate", port]);
     expect(config.modelSettingsFor("any")).toBeUndefined();
   });
 
