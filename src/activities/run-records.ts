@@ -3,6 +3,7 @@ import type {
   ModelTurnInput,
   NodeBoundary,
   PhaseInput,
+  RecordedPhase,
   SnapshotInput,
   UserInput,
 } from "../contract/activities.js";
@@ -10,6 +11,8 @@ import { defined } from "../core/defined.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
 import type { KeptBoundary } from "../core/run/kept-boundary.js";
+import { isOverPhase } from "../core/run/phase.js";
+import { addUsage } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
@@ -22,6 +25,7 @@ import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { unwrap } from "./failures.js";
 import type { OpenRunDeps } from "./begin-execution.js";
 import { executionOf, openFiles } from "./run-scope.js";
+import { spentInTheEnd } from "./spent-tokens.js";
 
 /** Writes the user's words into the conversation and the audit log, once. */
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
@@ -50,15 +54,19 @@ function freeId(said: readonly ConversationEntry[], { inputId, text, by }: UserI
 }
 
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
-export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
+export async function recordPhase(
+  { store, bundles }: OpenRunDeps,
+  input: PhaseInput,
+): Promise<RecordedPhase> {
   const files = await openFiles(store, input.run);
   const { phase, nodeId, change, fault, question, usage, paused, budget, raises } = input;
   const { answeredBy, lastAnswer } = input;
+  const spent = isOverPhase(phase) ? await spentInTheEnd(files, change) : undefined;
   const status = {
     phase,
     nodeId,
     change,
-    usage,
+    usage: addUsage(usage, spent ?? {}),
     ...defined({ fault, question, answeredBy, lastAnswer }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
@@ -75,10 +83,11 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget: budget as unknown as JsonObject }),
   };
-  return files.audit.record(
-    { kind: "run.phase", id: String(change), phase, nodeId, ...how, ...why },
+  const head = await files.audit.record(
+    { kind: "run.phase", id: String(change), phase, nodeId, ...how, ...why, ...defined({ ...spent }) },
     new Date(),
   );
+  return { ...head, ...defined({ spent }) };
 }
 
 /** The manifest of a bundle run says whether it is complete. */

@@ -1,6 +1,7 @@
 import type { ModelTurnInput } from "../contract/activities.js";
 import { NO_USAGE, type TurnUsage, addUsage } from "../core/run/usage.js";
 import type { RunFiles } from "../store/runs/run-files.js";
+import type { Spent } from "../store/runs/spent-file.js";
 
 /**
  * What attempts have used whose answer was none, as their providers have counted it, where no answer counts it yet: at this turn, of
@@ -9,13 +10,28 @@ import type { RunFiles } from "../store/runs/run-files.js";
 export async function spentBefore(files: RunFiles, input: ModelTurnInput): Promise<TurnUsage | undefined> {
   const known = files.spent.read();
   if (known === undefined) return undefined;
-  const { conversation, visit, turn, usage } = known;
+  const { conversation, visit, turn } = known;
   const isThisTurn = conversation === input.conversation && visit === input.visit && turn === input.turn;
-  if (!isThisTurn && (await files.conversation(conversation).findAnswer(visit, turn)) !== undefined) {
-    await files.spent.remove(); // counted: a worker was killed before it did so
-    return undefined;
-  }
-  return usage;
+  const isCounted = known.countedBy !== undefined || (!isThisTurn && (await isAnswered(files, known)));
+  if (!isCounted) return known.usage;
+  await files.spent.remove(); // counted: a worker was killed before it did so
+  return undefined;
+}
+
+/**
+ * The same at the end of a run, where no answer counts it any more: counted by this change of its phase from now on, however often that is
+ * recorded.
+ */
+export async function spentInTheEnd(files: RunFiles, change: number): Promise<TurnUsage | undefined> {
+  const known = files.spent.read();
+  if (known === undefined || (known.countedBy ?? change) !== change) return undefined;
+  if (await isAnswered(files, known)) return undefined;
+  if (known.countedBy === undefined) await files.spent.write({ ...known, countedBy: change });
+  return known.usage;
+}
+
+async function isAnswered(files: RunFiles, { conversation, visit, turn }: Spent): Promise<boolean> {
+  return (await files.conversation(conversation).findAnswer(visit, turn)) !== undefined;
 }
 
 /** Keeps what an attempt has used for the answer that will count it. What cannot be kept hides no error of the attempt. */

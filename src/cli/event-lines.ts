@@ -1,5 +1,5 @@
 import type { RunEvent } from "../core/run/run-event.js";
-import { about, tokensInWords } from "../core/run/usage.js";
+import { NO_USAGE, about, tokensInWords } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
 import { timeOfDay } from "./time-of-day.js";
 
@@ -22,7 +22,12 @@ export function eventWords(event: RunEvent): string | undefined {
       return turnWords(event);
     case "run.phase": {
       const why = event.code === undefined ? "" : ` · ${event.code}: ${event.message ?? ""}`;
-      return `${event.phase}${event.paused === true ? ", paused" : ""}${why}`;
+      const { promptTokens, completionTokens = 0 } = event;
+      const lost =
+        promptTokens === undefined
+          ? ""
+          : ` · ${tokensInWords({ ...NO_USAGE, ...event, promptTokens, completionTokens, cost: 0 })} for no answer`;
+      return `${event.phase}${event.paused === true ? ", paused" : ""}${lost}${why}`;
     }
     case "user.input":
       return `the user says: ${previewOf(event.input)}`;

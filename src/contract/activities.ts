@@ -64,7 +64,7 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   /** Whether what a signed run is told is signed. */
   "update.verify"(input: VerifyInput): Promise<{ readonly valid: boolean }>;
   /** Records the run's phase in the index and the audit log. */
-  "run.phase"(input: PhaseInput): Promise<AuditHead>;
+  "run.phase"(input: PhaseInput): Promise<RecordedPhase>;
 }
 
 /** A tool's activity has the tool's name: that is what the timeline shows. */
@@ -297,6 +297,11 @@ export interface PhaseInput extends OfRun {
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */
   readonly raises?: readonly string[];
+}
+
+export interface RecordedPhase extends AuditHead {
+  /** At the run's end: what providers have counted of answers that were none, and no answer counts any more. */
+  readonly spent?: TurnUsage;
 }
 
 export interface SnapshotInput extends OfRun {

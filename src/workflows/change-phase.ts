@@ -46,7 +46,7 @@ export async function changePhase(
   setSearchAttributes(record, { RunPhase: phase, ...(record.pace.isPlaceOld ? placeOf(record) : {}) });
   setRunMemo(record);
   record.pace.noteTold(Date.now());
-  const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
+  const { spent, ...audit } = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       ...record.scope,
       phase,
@@ -66,6 +66,7 @@ export async function changePhase(
     },
   ]);
   record.noteAudit(audit);
+  if (spent !== undefined) record.use(spent);
 }
 
 /** Records a pause, its end and a raised budget where people look, once the phase itself is recorded. */

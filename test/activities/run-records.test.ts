@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createActivities } from "../../src/activities/create-activities.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { keepPassedNode, recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { spentBefore } from "../../src/activities/spent-tokens.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
 import type { ModelCall } from "../../src/core/tools/model-call.js";
@@ -93,6 +94,30 @@ describe("opening a run", () => {
     });
     expect(await store.runs.listAllRuns()).toEqual([]);
     expect(await namesIn(projectRoot)).toEqual([]);
+  });
+});
+
+describe("the end of a run", () => {
+  test("counts what was used for answers that were none, once, however often it is recorded and taken up again", async () => {
+    const { opened, files, deps } = scene;
+    const lost = { promptTokens: 200, completionTokens: 20, cost: 0.4 };
+    await files.spent.write({ conversation: "visit-1", visit: 1, turn: 2, usage: lost });
+    const end: PhaseInput = { run: opened.run, phase: "failed", change: 2, nodeId: "ask", usage };
+    await recordPhase(deps, { ...end, phase: "waiting-user", change: 1 });
+    const first = await recordPhase(deps, end);
+    expect(first).toMatchObject({ spent: lost });
+    expect(await recordPhase(deps, end)).toEqual(first);
+    expect(await jsonLines(files.logFile)).toMatchObject([
+      { phase: "waiting-user" },
+      { kind: "run.phase", phase: "failed", ...lost },
+    ]);
+    expect(await files.status.read()).toMatchObject({ usage: { ...usage, ...lost } });
+    expect((await files.audit.totals()).usage).toMatchObject(lost);
+
+    expect(await recordPhase(deps, { ...end, change: 4 })).not.toHaveProperty("spent");
+    const context = scene.turn({ turn: 2 });
+    expect(await spentBefore(files, context)).toBeUndefined();
+    expect(files.spent.read()).toBeUndefined();
   });
 });
 

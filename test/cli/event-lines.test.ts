@@ -44,6 +44,21 @@ test("whoever watches a run is told no node's name for a turn that may be anothe
   }
 });
 
+test("a run's end tells what was used for answers that were none", () => {
+  const ended: RunEvent = {
+    ...common,
+    ...by,
+    kind: "run.phase",
+    phase: "failed",
+    change: 1,
+    code: "LLM_BAD_RESPONSE",
+  };
+  const used = { promptTokens: 200, completionTokens: 20, cost: 0.4 };
+  expect(eventLine({ ...ended, ...used })).toMatch(
+    /failed · 200\+20 tokens for no answer · LLM_BAD_RESPONSE: $/,
+  );
+});
+
 test("an event's time of day is that of the place, as the listing of runs has it", () => {
   vi.stubEnv("TZ", "Asia/Kolkata");
   onTestFinished(() => void vi.unstubAllEnvs());

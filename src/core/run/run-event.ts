@@ -72,6 +72,14 @@ const runPhase = z.object({
   budget: z.unknown().optional().describe("The run's budget, where it was changed."),
   code: z.string().optional().describe("Why the run has failed: an error code."),
   message: z.string().optional().describe("Why the run has failed: a sentence."),
+  promptTokens: z
+    .number()
+    .optional()
+    .describe("At its end: tokens that were read for answers that were none."),
+  cachedPromptTokens: z.number().optional().describe("Those of them that came out of a cache."),
+  completionTokens: z.number().optional().describe("At its end: tokens of answers that were none."),
+  cost: z.number().optional().describe("What these cost, in the currency of the configured prices."),
+  estimated: z.boolean().optional().describe("Some of these numbers are estimates."),
 });
 
 const userInput = z.object({

@@ -31,7 +31,11 @@ export class AuditSum {
   /** Of the event, only what {@link summedFields} leaves of it counts. */
   add(event: JsonObject): void {
     if (event["kind"] === "tool.exec") this.use(event, { toolCalls: 1 });
-    if (event["kind"] === "run.phase") this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
+    if (event["kind"] === "run.phase") {
+      this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
+      const lost = tokensOf(event); // of answers that were none
+      if ((lost.promptTokens ?? 0) + (lost.completionTokens ?? 0) > 0) this.use(event, lost);
+    }
     if (event["kind"] === "node.pass") this.pass(event);
     if (event["kind"] !== "model.turn") return;
     this.use(event, { modelTurns: 1, ...tokensOf(event) });

@@ -17,6 +17,8 @@ const spentSchema = z.object({
     cost: z.number().min(0),
     estimated: z.boolean().optional(),
   }),
+  /** The change of phase that counts it: the run's end, where no answer came any more. */
+  countedBy: count.optional(),
 });
 
 /** What attempts at a turn have used whose answer was none. */
@@ -24,7 +26,7 @@ export type Spent = z.infer<typeof spentSchema>;
 
 /**
  * What of a run was counted by providers and stands in no answer yet. It is there from an attempt that has failed until an answer has
- * been written down that counts it, of whichever worker.
+ * been written down that counts it, of whichever worker; where none comes, the run's end counts it.
  */
 export class SpentFile {
   private readonly path: string;
