@@ -59,7 +59,7 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
-  const needsNone = tellsEnough(reason) || toFinishReason(reason) === "length";
+  const needsNone = tellsEnough(reason) || toFinishReason(reason) === "length" || isCountedNothing(fields);
   const message = messageIn(choice) ?? (needsNone ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
   const whole = tellsEnough(reason) ? message : withCallsBeside(message, fields);
@@ -67,6 +67,12 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
     { message: whole, reason, usage: usageIn(fields, choice), model: fields["model"] },
     answering,
   );
+}
+
+/** Gateways to Gemini (LiteLLM) answer so where its model has said nothing: an answer like any other that is empty. */
+function isCountedNothing(fields: Fields): boolean {
+  const { choices } = fields;
+  return Array.isArray(choices) && choices.length === 0 && hasCounted(fields["usage"]) && !saysWords(fields);
 }
 
 /** Where servers count the tokens of an answer, whole or in a stream: Moonshot in its choice, llama.cpp's where it says how long each took. */
@@ -117,12 +123,17 @@ async function collectInto(
   let strange: Fields = {};
   let index: unknown;
   let hasBegun = false;
-  let goesOn = false; // some servers say the end in each piece
+  let goesOn = 0; // some servers say the end in each piece
   const hasTold = (): boolean => told.reason !== "";
   let saidAt = 0; // what is no part of the answer, such as a sign of life, is not waited for anew
   const patience = (): number | undefined => {
-    if (!isDone && (!hasTold() || goesOn)) return undefined;
-    const longest = isDone ? Math.min(answering.lastWordsMs, COUNT_MS) : answering.lastWordsMs;
+    if (!isDone && (!hasTold() || goesOn > 1)) return undefined;
+    const { lastWordsMs } = answering;
+    const longest = isDone
+      ? Math.min(lastWordsMs, COUNT_MS)
+      : goesOn === 1
+        ? lastWordsMs * MORE
+        : lastWordsMs;
     return Math.max(saidAt + longest - performance.now(), 0);
   };
   for await (const event of untilSilent(events, patience, answering.leave)) {
@@ -157,14 +168,15 @@ async function collectInto(
     const says = saysAnything(delta);
     hasBegun ||= says;
     if (says) strange = {};
-    goesOn ||= says && isFirstOrBehind && hasTold();
+    if (says && isFirstOrBehind && hasTold()) goesOn += 1;
     take(delta);
   }
   if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
   const made = saidOnce(calls.whole().filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {
-    if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);
+    const isAnswer = saysAnything(told.message) || toUsage(told.usage).completionTokens > 0;
+    if (!isDone || !isAnswer || saysWords(strange)) throw endedEarly(strange, answering);
     told.reason = made.length > 0 ? "tool_calls" : "stop";
   }
   return finished(told, answering);
@@ -172,6 +184,9 @@ async function collectInto(
 
 /** The end of a stream, which some servers write as JSON. */
 const DONE = /^"?\[DONE\]"?$/i;
+
+/** So many times longer is waited for behind an end that the one piece so far has told: it may be all of the answer. */
+const MORE = 6;
 
 /** How long a count is waited for behind the end of a stream: some gateways send it there. */
 const COUNT_MS = 500;

@@ -105,9 +105,12 @@ export class StreamedCalls {
     return name !== nameIn(known) || args.startsWith("{") || (args === "" && id === "");
   }
 
-  /** Whether a piece names a call behind the end of another one at its index. */
+  /** Whether a piece names a call behind the end of another one at its index, which has no arguments where it needs none. */
   private begins(known: Fields, piece: Fields): boolean {
-    return nameIn(piece) !== "" && this.complete.get(known)?.isWhole === true && this.isOther(known, piece);
+    const progress = this.complete.get(known);
+    const hasEnded =
+      progress?.isWhole === true || (progress?.hasBegun === false && isOtherTool(known, piece));
+    return nameIn(piece) !== "" && hasEnded && this.isOther(known, piece);
   }
 
   /** Some servers end with calls that they have sent already, or with their arguments alone. */

@@ -637,9 +637,11 @@ describe("connections", () => {
       setTimeout(() => {
         response.write(`data: ${JSON.stringify(delta({ content: "world" }, "stop"))}\n\n`);
         response.end("data: [DONE]\n\n");
-      }, 50);
+      }, 600);
     });
-    const answer = await impatient().complete(request(server.baseUrl, { stream: true }));
+    const answer = await createChatModel(undefined, { lastWordsMs: 500, errorWordsMs: 500 }).complete(
+      request(server.baseUrl, { stream: true }),
+    );
     expect(answer).toMatchObject({ content: "Hello world", finishReason: "stop" });
   });
 

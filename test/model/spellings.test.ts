@@ -303,6 +303,16 @@ test.each<readonly [string, readonly Piece[]]>([
   ]);
 });
 
+test("calls without arguments, of one index and without ids, are not merged by such a dialect", async () => {
+  const pieces = [called(0, undefined, "fs_list", ""), called(0, undefined, "state_read", "")];
+  async function* events() {
+    for (const piece of [...pieces.map((one) => delta(calls(one))), delta({}, "tool_calls")])
+      yield JSON.stringify(piece);
+  }
+  const { toolCalls } = await collectStream(events(), { ...ANSWERING, streamedCalls: "index" });
+  expect(toolCalls.map(({ name }) => name)).toEqual(["fs_list", "state_read"]);
+});
+
 test.each<Piece>([
   calls({}),
   calls({ index: 0, id: "", type: "function", function: { name: "", arguments: "" } }),
@@ -706,6 +716,24 @@ test.each<readonly [string, Piece, Piece, Piece]>([
   }
 });
 
+describe("an answer that was counted and holds nothing is an empty one", () => {
+  test("whole, without a choice, as LiteLLM has it of Gemini", () => {
+    const answer = toAnswer({ id: "x", choices: [], usage: { prompt_tokens: 354 } }, ANSWERING);
+    expect(answer).toMatchObject({ content: "", toolCalls: [], usage: { promptTokens: 354 } });
+  });
+
+  test("in a stream that says that it is done", async () => {
+    expect(await streamed([{ choices: [], usage: COUNTED }])).toMatchObject({ content: "", toolCalls: [] });
+    const error = await errorOf(() => streamed([{ choices: [], usage: { prompt_tokens: 5 } }]));
+    expect(error.message).toContain("the stream ended early");
+  });
+
+  test("and not where it says what went wrong", () => {
+    const fault = { choices: [], usage: COUNTED, message: "no capacity" };
+    expect(() => toAnswer(fault, ANSWERING)).toThrow("no capacity");
+  });
+});
+
 describe("behind the end of a stream", () => {
   const said = delta({ content: "x" }, "stop");
   const behind = (...events: readonly unknown[]) => ["[DONE]", ...events.map((one) => JSON.stringify(one))];
@@ -729,6 +757,17 @@ describe("behind the end of a stream", () => {
       }
     }
     expect((await collectStream(events(), { ...ANSWERING, lastWordsMs: 100 })).content).toBe("x");
+  });
+
+  test("of an answer in one piece they do not either", async () => {
+    async function* events() {
+      yield JSON.stringify(delta({ content: "x" }, "stop"));
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        yield JSON.stringify({ type: "ping" });
+      }
+    }
+    expect((await collectStream(events(), { ...ANSWERING, lastWordsMs: 10 })).content).toBe("x");
   });
 
   test("nothing is waited for where it was counted before, and not for long where it was not", async () => {
