@@ -1,5 +1,7 @@
 import type { Ending, ModelTurnInput, PlannedCall } from "../contract/activities.js";
+import { soundsDone } from "../core/bundle/bundle-completion.js";
 import type { Fault } from "../core/errors.js";
+import { type NoQuestion, whyNoQuestion } from "../core/run/no-question.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { ModelCall } from "../core/tools/model-call.js";
@@ -32,6 +34,8 @@ export interface AgentHarness {
   toResult(fault: Fault): RecordedResult;
   /** What an answer without calls means beside a question; undefined where it is one. */
   ending(input: ModelTurnInput, answer: AssistantEntry): Promise<Ending | undefined>;
+  /** Why a text that is none of that asks nobody anything; undefined where it asks. */
+  noQuestion(text: string, tools: readonly string[]): NoQuestion | undefined;
 }
 
 export interface Beginning {
@@ -54,6 +58,7 @@ export function graphHarness(store: Store, toolHost: ToolHost, external?: Extern
     plan: planCalls,
     toResult: (error) => ({ ok: false, error }),
     ending: () => Promise.resolve(undefined),
+    noQuestion: whyNoQuestion,
   };
 }
 
@@ -80,5 +85,6 @@ export function bundleHarness(bundles: BundleHost): AgentHarness {
       const { kind, correction, missing } = verdict;
       return { kind, correction, missing: listSome(missing.map((name) => `{session-folder}/${name}`)) };
     },
+    noQuestion: (text, tools) => (soundsDone(text) ? "unclear-end" : whyNoQuestion(text, tools)),
   };
 }

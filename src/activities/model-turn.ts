@@ -5,7 +5,6 @@ import { defined } from "../core/defined.js";
 import type { ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
-import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
 import type { ChatAnswer, ChatModel, ModelSettings } from "../model/chat.js";
@@ -97,7 +96,7 @@ export async function modelTurn(
   const tools = isText && ending === undefined ? await harness.tools(input) : [];
   const noQuestion =
     isText && ending === undefined
-      ? whyNoQuestion(
+      ? harness.noQuestion(
           content,
           tools.map((tool) => tool.function.name),
         )

@@ -200,6 +200,13 @@ describe("a bundle run on a real Temporal server", () => {
 });
 
 describe("how a bundle run ends", () => {
+  test("an end that is said in another form ends nothing: the model is told how to end, and no person asked", async () => {
+    const bench = await openBench([save("x"), { content: "All saved.\n\n**WORKFLOW COMPLETE**" }, DONE]);
+    const run = await bench.startBundle();
+    expect(await run.result()).toMatchObject({ phase: "completed", usage: { modelTurns: 3 } });
+    expect(texts(bench.model.requests[2], "system").at(-1)).toContain("exactly WORKFLOW COMPLETE");
+  });
+
   test("done said too early is corrected with what is missing; in the end the user is asked", async () => {
     const bench = await openBench([DONE, DONE, DONE, DONE, save("x"), DONE]);
     const run = await bench.startBundle();

@@ -1,5 +1,5 @@
 import { listSome } from "../text.js";
-import { DONE_LINE } from "./bundle-prompt.js";
+import { DONE_LINE } from "./done-line.js";
 import type { DeclaredOutput } from "./declared-outputs.js";
 
 /** What a text answer without tool calls means for a bundle run. */
@@ -14,6 +14,14 @@ export type BundleVerdict =
 export function saysDone(text: string): boolean {
   return text.trimEnd().split("\n").at(-1)?.trim() === DONE_LINE;
 }
+
+/** Whether a text has that line in another spelling, or elsewhere: with marks around it, in small letters, with more behind it. */
+export function soundsDone(text: string): boolean {
+  return text.split("\n").some((line) => line.replace(MARKS, "").toUpperCase() === DONE_LINE);
+}
+
+/** What models put around a line. */
+const MARKS = /^[^\p{L}]{1,20}|[^\p{L}]{1,20}$/gu;
 
 /**
  * The completion rule (contracts §13): the model says that it is done, and everything the workflow declares was saved. A

@@ -2,9 +2,7 @@ import type { Intent } from "../prompt/shells.js";
 import { oneLine } from "../text.js";
 import type { BundleAgent } from "./bundle-agent.js";
 import type { DeclaredOutput } from "./declared-outputs.js";
-
-/** The last line of a text answer that ends a bundle run. */
-export const DONE_LINE = "WORKFLOW COMPLETE";
+import { DONE_LINE } from "./done-line.js";
 
 /** The agent's persona, its commands, and how a workflow is run here (contracts §13). */
 export function renderBundleSystem(

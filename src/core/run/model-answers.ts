@@ -3,7 +3,7 @@ import type { Visiting } from "./carried-run.js";
 import type { EngineLimits } from "./limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict } from "./loop-detection.js";
 import type { ModelRefusal } from "./model-refusal.js";
-import { NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "./no-question.js";
+import { HOW_TO_END, NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "./no-question.js";
 import type { Question } from "./question.js";
 import { tellError } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
@@ -86,7 +86,9 @@ export function decideNextStep(
   const mayNudge = !record.isComplete && nudges < mostNudges(record.input.autopilot ?? false);
   // The model is told of an answer that asks nothing, before a person is asked.
   if (noQuestion !== undefined && mayNudge) {
-    return { kind: "tell", correction: NUDGES[noQuestion], nudges: nudges + 1 };
+    const endsByWord = noQuestion === "asks-nothing" && record.open?.run.kind === "bundle";
+    const correction = `${NUDGES[noQuestion]}${endsByWord ? HOW_TO_END : ""}`;
+    return { kind: "tell", correction, nudges: nudges + 1 };
   }
   if (answer.cutOff) {
     const cutOff = { code: "LLM_BAD_RESPONSE", message: "The answer was cut off." };

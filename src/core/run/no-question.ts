@@ -1,5 +1,10 @@
-/** Why an answer without calls is no question: nothing in it, a call written as text, or prose that asks nothing. */
-export type NoQuestion = "empty" | "written-call" | "asks-nothing";
+import { DONE_LINE } from "../bundle/done-line.js";
+
+/**
+ * Why an answer without calls is no question: nothing in it, a call written as text, prose that asks nothing or, of a bundle run, an end that is
+ * not said as it has to be.
+ */
+export type NoQuestion = "empty" | "written-call" | "asks-nothing" | "unclear-end";
 
 /** How much of an answer is looked at. */
 const MAX_LOOKED_AT = 64 * 1024;
@@ -90,11 +95,17 @@ export const NUDGES: Readonly<Record<NoQuestion, string>> = {
     "Your answer held a tool call written as text, and text is never run. Make the call as a tool call, or ask the user a question in plain text.",
   "asks-nothing":
     "Your answer called no tool and asked nothing, so nothing has happened. Go on with a tool call, or ask the user a question in plain text.",
+  "unclear-end": `Your answer speaks of the workflow's end, and does not end with a line that is exactly ${DONE_LINE}, without marks around it and with nothing behind it. If the workflow is complete, end so. Else go on with a tool call, or ask the user a question without that line.`,
 };
+
+/** What is added where the run ends by the model's word. */
+export const HOW_TO_END = ` If the workflow is complete, end with a line that is exactly ${DONE_LINE}`;
 
 /** What a person is asked where telling the model has not helped; the model's words stand above it. */
 export const NO_QUESTION_ASKED: Readonly<Record<NoQuestion, string>> = {
   empty: "The agent's answers are empty. Tell it what to do.",
   "written-call": "The agent writes its tool calls as text, and text is not run. Tell it what to do.",
   "asks-nothing": "",
+  "unclear-end":
+    "The agent seems to be done, and does not say so as it has to. Tell it to go on, or end the run as it is.",
 };

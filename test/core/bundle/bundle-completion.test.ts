@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { judgeBundleAnswer, saysDone } from "../../../src/core/bundle/bundle-completion.js";
+import { judgeBundleAnswer, saysDone, soundsDone } from "../../../src/core/bundle/bundle-completion.js";
 import type { JsonObject } from "../../../src/core/json.js";
 import { declaredOutputs } from "../../../src/core/bundle/declared-outputs.js";
 
@@ -17,6 +17,23 @@ describe("saysDone", () => {
     "WORKFLOW COMPLETE\nOr is it?",
     "So: WORKFLOW COMPLETE",
   ])("%j does not", (text) => expect(saysDone(text)).toBe(false));
+});
+
+describe("soundsDone", () => {
+  test.each([
+    "All saved.\n\n**WORKFLOW COMPLETE**",
+    "WORKFLOW COMPLETE.",
+    "Workflow complete!",
+    "```\nWORKFLOW COMPLETE\n```",
+    "WORKFLOW COMPLETE\n\nLet me know if you need anything else.",
+    "✅ WORKFLOW COMPLETE",
+  ])("%j does", (text) => expect(soundsDone(text)).toBe(true));
+  test.each([
+    "",
+    "Is the workflow complete?",
+    "The workflow is not complete.",
+    "When it is done: WORKFLOW COMPLETE",
+  ])("%j does not", (text) => expect(soundsDone(text)).toBe(false));
 });
 
 describe("declaredOutputs", () => {

@@ -8,6 +8,7 @@ import {
   turnLimitReached,
   turnsAhead,
 } from "../../../src/core/run/model-answers.js";
+import type { RunRecord } from "../../../src/core/run/run-record.js";
 import { NUDGES } from "../../../src/core/run/no-question.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { NOW, openedRecord, standAt, storyRecord } from "./record-world.js";
@@ -95,6 +96,16 @@ describe("an answer", () => {
       kind: "ask",
       question,
     });
+  });
+
+  test("that asks nothing in a bundle run is told how such a run ends", () => {
+    const asksNothing = { ...ANSWER, text: "All saved.", noQuestion: "asks-nothing" } as const;
+    const correction = (record: RunRecord) => decideNextStep(record, VISITING, asksNothing, NOW);
+    const run = { ...openedRecord().opened.run, kind: "bundle" } as const;
+    expect(correction(openedRecord({ opened: { run } }))).toMatchObject({
+      correction: expect.stringContaining("WORKFLOW COMPLETE") as string,
+    });
+    expect(correction(openedRecord())).toMatchObject({ correction: NUDGES["asks-nothing"] });
   });
 
   test("that was cut off is told so three times, then the user is asked", () => {
