@@ -102,6 +102,7 @@ const ABILITIES: Required<OpenerAbilities> = {
   tellsSeldom: true,
   timesTurns: true,
   recordsReads: true,
+  noticesRepeats: true,
   keepsQuickly: true,
 };
 

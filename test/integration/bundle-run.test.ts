@@ -200,6 +200,22 @@ describe("a bundle run on a real Temporal server", () => {
 });
 
 describe("how a bundle run ends", () => {
+  test("a model that reads the same file again and again is told so, then the user is asked", async () => {
+    const read = call("read_file", { file_path: INTAKE });
+    const bench = await openBench((_, index) =>
+      index < 8 ? { calls: [read] } : index === 8 ? save("x") : DONE,
+    );
+    const run = await bench.startBundle();
+    const { question } = await until(run, "waiting-user");
+    expect(question).toMatchObject({ code: "ENGINE_LOOP_DETECTED" });
+    expect(bench.model.requests).toHaveLength(8);
+    expect(texts(bench.model.requests[4], "system")).toHaveLength(1);
+    expect(texts(bench.model.requests[5], "system").at(-1)).toContain("the same tool call five times");
+    await run.answer({ nodeId: "workflow", text: "You have read it. Save something." });
+    expect((await run.result()).phase).toBe("completed");
+    expect(await replayHistory(await run.history())).toMatchObject({ ok: true });
+  });
+
   test("an end that is said in another form ends nothing: the model is told how to end, and no person asked", async () => {
     const bench = await openBench([save("x"), { content: "All saved.\n\n**WORKFLOW COMPLETE**" }, DONE]);
     const run = await bench.startBundle();

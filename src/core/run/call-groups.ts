@@ -2,7 +2,7 @@ import { type Fault, fail } from "../errors.js";
 import type { AuditHead } from "./audit-head.js";
 import type { ToolEffect } from "../tools/external-tool.js";
 import { READS } from "../tools/reads.js";
-import { ENDING_KEY, type LoopVerdict, observeCall } from "./loop-detection.js";
+import { ENDING_KEY, type LoopVerdict, observeCall, observeRepeated } from "./loop-detection.js";
 import { tellFailedCall } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
 
@@ -64,7 +64,7 @@ export function noteRefusal(record: RunRecord, nodeId: string, { code, message }
 }
 
 /**
- * Takes over how a call went, and says what is to be done about a model that repeats a failing one; undefined where the call
+ * Takes over how a call went, and says what is to be done about a model that repeats a failing one or, in a bundle run, any; undefined where the call
  * says nothing of that. `now` is an ISO time.
  */
 export function takeOutcome(
@@ -78,7 +78,13 @@ export function takeOutcome(
   if (!outcome.ok) tellFailedCall(record, nodeId, outcome, now);
   // Reading is no progress of a model that says it is done while something is missing.
   if (outcome.ok && isRead(call) && record.carried.loop.key === ENDING_KEY) return undefined;
-  return observe(record, call.key, outcome.ok);
+  const repeated = outcome.ok ? record.carried.loop.repeated : undefined;
+  const verdict = observe(record, call.key, outcome.ok);
+  // Those of others may be asked again and again how far something is.
+  if (!outcome.ok || !record.noticesRepeats || call.external !== undefined) return verdict;
+  const observed = observeRepeated(repeated, call.key);
+  record.update({ loop: { ...record.carried.loop, repeated: observed.repeated } });
+  return observed.verdict;
 }
 
 /** Notices repetition; see `observeCall`. */

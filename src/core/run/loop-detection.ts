@@ -6,10 +6,17 @@ export interface LoopState {
   /** Tool and arguments of the last call that failed, hashed; empty when the last call succeeded. */
   readonly key: string;
   readonly failures: number;
+  /** The last call where it has worked, and how often it was made in a row; absent where nobody counts that. */
+  readonly repeated?: Repeated;
+}
+
+export interface Repeated {
+  readonly key: string;
+  readonly times: number;
 }
 
 export const NO_LOOP: LoopState = { key: "", failures: 0 };
-export type LoopVerdict = "go-on" | "correct" | "ask-user";
+export type LoopVerdict = "go-on" | "correct" | "ask-user" | "correct-repeated" | "ask-of-repeated";
 
 /** Stands for an answer that says the run is done while something is missing. */
 export const ENDING_KEY = "ending";
@@ -27,6 +34,24 @@ export function observeCall(
   if (failures > FAILURES_BEFORE_CORRECTION) return { state: next, verdict: "ask-user" };
   return { state: next, verdict: failures === FAILURES_BEFORE_CORRECTION ? "correct" : "go-on" };
 }
+
+const TIMES_BEFORE_CORRECTION = 5;
+const TIMES_BEFORE_QUESTION = 8;
+
+/** The same of one more call that has worked: made again and again, with nothing else between, it brings nothing new. */
+export function observeRepeated(
+  before: Repeated | undefined,
+  key: string,
+): { readonly repeated: Repeated; readonly verdict: LoopVerdict } {
+  const times = before?.key === key ? before.times + 1 : 1;
+  const repeated = { key, times };
+  if (times >= TIMES_BEFORE_QUESTION) return { repeated, verdict: "ask-of-repeated" };
+  return { repeated, verdict: times === TIMES_BEFORE_CORRECTION ? "correct-repeated" : "go-on" };
+}
+
+/** What the model is told when it repeats a call that works. */
+export const REPEATED_CORRECTION =
+  "You have made the same tool call five times in a row and nothing else. It has worked: its result is above. Go on with the next step, or ask the user in plain text.";
 
 /** What the model is told when it repeats a failing call. */
 export const LOOP_CORRECTION =

@@ -1,7 +1,7 @@
 import { observe } from "./call-groups.js";
 import type { Visiting } from "./carried-run.js";
 import type { EngineLimits } from "./limits.js";
-import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict } from "./loop-detection.js";
+import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, REPEATED_CORRECTION } from "./loop-detection.js";
 import type { ModelRefusal } from "./model-refusal.js";
 import { HOW_TO_END, NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "./no-question.js";
 import type { Question } from "./question.js";
@@ -37,6 +37,8 @@ const CUT_OFF_QUESTION =
   "The agent's answers are cut off at the provider's length limit again and again, so none of their tool calls runs. Tell it what to do differently.";
 const LOOP_QUESTION =
   "The agent repeats the same failing tool call and cannot go on by itself. Tell it what to do differently.";
+const REPEATED_QUESTION =
+  "The agent makes the same tool call again and again, and nothing else. Tell it what to do differently.";
 const GO_ON: NextStep = { kind: "go-on" };
 
 /** The visit is over: the run is complete, or stands at another node. */
@@ -131,8 +133,10 @@ function tellOrAsk(record: RunRecord, key: string, correction: string, question:
 /** What comes after the calls of an answer that were made for a node. */
 export function afterCalls(record: RunRecord, nodeId: string, verdict: LoopVerdict): NextStep {
   if (verdict === "correct") return { kind: "tell", correction: LOOP_CORRECTION };
-  if (verdict !== "ask-user" || record.nodeId !== nodeId) return GO_ON;
-  return { kind: "ask", question: { nodeId, text: LOOP_QUESTION, code: "ENGINE_LOOP_DETECTED" } };
+  if (verdict === "correct-repeated") return { kind: "tell", correction: REPEATED_CORRECTION };
+  if (verdict === "go-on" || record.nodeId !== nodeId) return GO_ON;
+  const text = verdict === "ask-user" ? LOOP_QUESTION : REPEATED_QUESTION;
+  return { kind: "ask", question: { nodeId, text, code: "ENGINE_LOOP_DETECTED" } };
 }
 
 const REFUSED = {

@@ -19,6 +19,8 @@ export interface OpenerAbilities {
   readonly timesTurns?: true;
   /** Where its steps are nodes, the history holds each reading of the document. */
   readonly recordsReads?: true;
+  /** Where it is one long visit, a call that is made again and again is noticed although it works. */
+  readonly noticesRepeats?: true;
   /** Where its steps are nodes, boundaries of quick ones are kept in the task at hand. */
   readonly keepsQuickly?: true;
 }

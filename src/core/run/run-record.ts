@@ -151,6 +151,11 @@ export class RunRecord {
     return this.open?.keepsMemo === true && (this.input.steps ?? this.open.steps) === "nodes";
   }
 
+  /** Nothing else bounds the one visit of a bundle run soon. */
+  get noticesRepeats(): boolean {
+    return this.open?.noticesRepeats === true && this.open.run.kind === "bundle";
+  }
+
   /** The agent of a node: its own, else the run's (contracts §8). */
   agentOf(nodeId: string): string {
     return findNode(this.opened.graph, nodeId)?.agentId ?? this.opened.run.activeAgentId;

@@ -92,6 +92,26 @@ describe("how a call went", () => {
   });
 
   test.each([
+    ["in a bundle run", { noticesRepeats: true }, "bundle", {}, "correct-repeated"],
+    ["not where the run was opened without it", {}, "bundle", {}, "go-on"],
+    ["not in a graph run", { noticesRepeats: true }, undefined, {}, "go-on"],
+    [
+      "not of an external tool",
+      { noticesRepeats: true },
+      "bundle",
+      { external: { effect: "none" } },
+      "go-on",
+    ],
+  ] as const)("again and again although it works is noticed %s", (_, opener, kind, of, fifth) => {
+    const run = { ...openedRecord().opened.run, ...(kind === undefined ? {} : { kind }) };
+    const record = openedRecord({ opened: { ...opener, run } });
+    const outcome = { ok: true, audit: AUDIT };
+    const take = () => takeOutcome(record, "draft", { call: { ...call, ...of }, outcome, now: NOW });
+    const verdicts = Array.from({ length: 5 }, take);
+    expect(verdicts).toEqual(["go-on", "go-on", "go-on", "go-on", fifth]);
+  });
+
+  test.each([
     ["a read is no progress", "fs.read", undefined, 1],
     ["a write is", "fs.write", "go-on", 0],
   ])("%s of a model that says it is done while something is missing", (_, tool, verdict, failures) => {

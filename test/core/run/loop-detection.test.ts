@@ -4,6 +4,8 @@ import {
   type LoopVerdict,
   NO_LOOP,
   observeCall,
+  observeRepeated,
+  type Repeated,
 } from "../../../src/core/run/loop-detection.js";
 
 /** Calls as words: `a` fails with key a, `+a` succeeds. */
@@ -53,4 +55,16 @@ describe("the same failing call", () => {
 
 test("the correction tells the model what else it can do", () => {
   expect(LOOP_CORRECTION).toMatch(/three times.*Do not repeat.*ask the user/u);
+});
+
+test("a call that works is noticed the fifth time in a row, and the user asked the eighth; another one begins anew", () => {
+  let before: Repeated | undefined;
+  const verdicts = [..."aaaaaaaab"].map((key) => {
+    const { repeated, verdict } = observeRepeated(before, key);
+    before = repeated;
+    return verdict;
+  });
+  const quiet = ["go-on", "go-on", "go-on", "go-on"];
+  const told = ["correct-repeated", "go-on", "go-on", "ask-of-repeated", "go-on"];
+  expect(verdicts).toEqual([...quiet, ...told]);
 });

@@ -160,6 +160,11 @@ test("after the calls of an answer, the model is corrected or the user asked, wh
   const record = openedRecord();
   expect(afterCalls(record, "draft", "go-on")).toEqual({ kind: "go-on" });
   expect(afterCalls(record, "draft", "correct")).toEqual({ kind: "tell", correction: LOOP_CORRECTION });
+  expect(afterCalls(record, "draft", "correct-repeated")).toMatchObject({ kind: "tell" });
+  expect(afterCalls(record, "draft", "ask-of-repeated")).toMatchObject({
+    kind: "ask",
+    question: { text: expect.stringContaining("the same tool call again and again") as string },
+  });
   expect(afterCalls(record, "draft", "ask-user")).toMatchObject({
     kind: "ask",
     question: { nodeId: "draft", code: "ENGINE_LOOP_DETECTED" },
