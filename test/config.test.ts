@@ -748,6 +748,13 @@ describe("the settings file", () => {
       "is not valid at mcpServers.a.b: must have a name of at most 32 characters of a-z 0-9 -, a letter first. Correct it.",
     ],
     [
+      "an MCP server as other programs have it",
+      {
+        mcpServers: { s: { type: "http", url: "https://x.example", headers: { Authorization: "Bearer x" } } },
+      },
+      'is not valid at mcpServers.s: Unrecognized keys: "type", "headers". Leave type out: command or url says which it is. In place of an Authorization header, name the worker\'s variable with the token in bearerVariable. Correct it.',
+    ],
+    [
       "an MCP server with an unknown key",
       { mcpServers: { s: { command: "x", key: "sk-secret" } } },
       'is not valid at mcpServers.s: Unrecognized key: "key". Correct it.',

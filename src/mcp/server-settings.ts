@@ -60,10 +60,23 @@ const serverSchema = z.unknown().transform((value, context) => {
   const isHttp = typeof value === "object" && value !== null && "url" in value;
   const parsed = (isHttp ? httpServer : stdioServer).safeParse(value);
   if (parsed.success) return parsed.data;
-  for (const { path, message } of parsed.error.issues)
-    context.addIssue({ code: "custom", path: [...path], message });
+  for (const issue of parsed.error.issues) {
+    const unknown = issue.code === "unrecognized_keys" ? issue.keys : [];
+    const hints = unknown.flatMap((key) => (Object.hasOwn(OF_OTHERS, key) ? [OF_OTHERS[key]] : []));
+    const message = [issue.message, ...hints].join(". ");
+    context.addIssue({ code: "custom", path: [...issue.path], message });
+  }
   return z.NEVER;
 });
+
+/** What stands in other programs' settings for the same servers, and what to do about it here. */
+const OF_OTHERS: Readonly<Record<string, string>> = {
+  type: "Leave type out: command or url says which it is",
+  transport: "Leave transport out: command or url says which it is",
+  headers: "In place of an Authorization header, name the worker's variable with the token in bearerVariable",
+  httpUrl: "Say url in place of httpUrl",
+  serverUrl: "Say url in place of serverUrl",
+};
 
 /** MCP servers by the names that agents' policies call them. */
 export const mcpServersSchema = z.record(z.string(), serverSchema).superRefine((servers, context) => {
