@@ -152,10 +152,10 @@ async function collectInto(
     }
     const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
+    told.usage = withCounts(told.usage, usageIn(fields, choice));
     throwErrorIn(fields, choice, answering);
     others.add(fields, index ?? choice?.["index"]);
     told.model ||= fields["model"];
-    told.usage = withCounts(told.usage, usageIn(fields, choice));
     if (choice === undefined) {
       if (saysWords(fields)) strange = fields;
       continue;

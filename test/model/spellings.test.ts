@@ -809,6 +809,10 @@ test.each<readonly [string, () => Promise<unknown>]>([
     () =>
       streamed([{ ...delta({ content: "x" }), usage: { prompt_tokens: 7 } }, { error: { message: "gone" } }]),
   ],
+  [
+    "a stream whose last piece says what went wrong and counts, as OpenRouter has it",
+    () => streamed([delta({ content: "x" }), { error: { message: "gone" }, usage: { prompt_tokens: 7 } }]),
+  ],
 ])("what was counted of an answer that is none is known: %s", async (_, answer) => {
   expect((await errorOf(answer)).usage).toEqual({ promptTokens: 7, completionTokens: 0 });
 });
