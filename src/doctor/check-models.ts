@@ -127,6 +127,8 @@ export async function checkModel(model: ConfiguredModel): Promise<readonly Findi
 
 const TOOL = functionTool("report", "Reports that you can call a tool.", z.object({ ok: z.boolean() }));
 
+const JSON_TYPE = /^application\/(?:\w+\+)?json\b/i;
+
 class Visit {
   private readonly model: ConfiguredModel;
   private readonly name: string;
@@ -276,13 +278,14 @@ class Visit {
     const again = error instanceof ModelError && error.retryable;
     // What is no answer is asked for again as well, and mostly in vain.
     const isBusy = again && error.code !== "LLM_BAD_RESPONSE";
-    const isOwn = status === 529 || (status === 503 && this.isOfType(/^application\/(?:\w+\+)?json\b/i));
+    const isOwn = status === 529 || (status === 503 && this.isOfType(JSON_TYPE));
     const isServed = (status < 500 && (status < 300 || status >= 400)) || (isBusy && isOwn);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
     const isSite = status < 300 && this.isOfType(/^text\/html\b/i);
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
-    if (status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR")
+    const isBlocked = status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR";
+    if (isBlocked && !this.isOfType(JSON_TYPE))
       return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
     if ((status === 404 && !isBusy) || (isUnlisted && status < 429)) {

@@ -199,6 +199,13 @@ describe("a model", () => {
     expect(of("reachable").found).toContain("403 Just a moment...");
   });
 
+  test("whose credits are used up says so, and blames no key and no proxy", async () => {
+    const { of } = await checked((response) => json(response, 403, { error: "You have used all credits." }));
+    expect(of("key")).not.toMatchObject({ status: "failed" });
+    expect(of("calls a tool")).toMatchObject({ status: "failed" });
+    expect(of("calls a tool").found).toContain("used all credits");
+  });
+
   test("behind a proxy that says 502 in HTML is not reachable", async () => {
     const { of } = await checked((response) => {
       response.writeHead(502, { "content-type": "text/html" });

@@ -429,6 +429,12 @@ test.each([
   });
 });
 
+test("credits that are used up are nothing of the key, whatever the status", () => {
+  const error = "Your newly created team doesn't have any credits yet. You can purchase some on its page.";
+  const body = JSON.stringify({ code: "The caller does not have permission", error });
+  expect(refused(403, body)).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+});
+
 test.each<[number, string, string, string]>([
   [403, "<!DOCTYPE html><title>Just a moment...</title>", "LLM_HTTP_ERROR", "answered 403 Just a moment..."],
   [401, "<html><head><title>Authorization Required</title></head></html>", "LLM_AUTH_FAILED", "answered 401"],
