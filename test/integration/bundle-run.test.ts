@@ -200,6 +200,13 @@ describe("a bundle run on a real Temporal server", () => {
 });
 
 describe("how a bundle run ends", () => {
+  test("a file with nothing in it is no result: the model is told, and the run not completed before", async () => {
+    const bench = await openBench([save(""), DONE, save("x"), DONE]);
+    const run = await bench.startBundle();
+    expect(await run.result()).toMatchObject({ phase: "completed", usage: { modelTurns: 4 } });
+    expect(texts(bench.model.requests[2], "system").at(-1)).toMatch(/^The workflow is not complete/);
+  });
+
   test("a model that reads the same file again and again is told so, then the user is asked", async () => {
     const read = call("read_file", { file_path: INTAKE });
     const bench = await openBench((_, index) =>

@@ -26,20 +26,21 @@ const MARKS = /^[^\p{L}]{1,20}|[^\p{L}]{1,20}$/gu;
 /**
  * The completion rule (contracts §13): the model says that it is done, and everything the workflow declares was saved. A
  * name with placeholders is satisfied by any saved file; an exact one by its path or, wherever it was saved, its name; what is
- * optional need not be there.
+ * optional need not be there. A file with nothing in it is none.
  */
 export function judgeBundleAnswer(
   text: string,
   outputs: readonly DeclaredOutput[],
-  savedPaths: readonly string[],
+  saved: readonly { readonly path: string; readonly size: number }[],
 ): BundleVerdict {
   if (!saysDone(text)) return { kind: "waiting" };
+  const savedPaths = saved.filter(({ size }) => size > 0).map(({ path }) => path);
   const lacking = outputs.filter((output) => output.isOptional !== true && !isSaved(output, savedPaths));
   if (lacking.length === 0) return { kind: "complete" };
   const missing = lacking.map(({ saveAs }) => saveAs);
   const files = listSome(missing.map((name) => `{session-folder}/${name}`));
   const isChoice = lacking.length > 1 && lacking.every(({ isExact }) => !isExact);
-  const correction = `The workflow is not complete: ${isChoice ? `one at least of ${files}` : files} was not saved. Save it with save_output (fill in its placeholders), or tell the user why you cannot, without the line ${DONE_LINE}.`;
+  const correction = `The workflow is not complete: ${isChoice ? `one at least of ${files}` : files} was not saved, or with nothing in it. Save it with save_output (fill in its placeholders), or tell the user why you cannot, without the line ${DONE_LINE}.`;
   return { kind: "incomplete", correction, missing };
 }
 

@@ -110,7 +110,7 @@ export function decideNextStep(
   if (ending?.kind === "incomplete") {
     return tellOrAsk(record, ENDING_KEY, ending.correction, {
       nodeId,
-      text: `${answer.text}\n\nThe agent says that it is done, but ${ending.missing} was not saved. Tell it what to do, or end the run as it is.`,
+      text: `${answer.text}\n\nThe agent says that it is done, but ${ending.missing} was not saved, or with nothing in it. Tell it what to do, or end the run as it is.`,
       code: "ENGINE_LOOP_DETECTED",
     });
   }

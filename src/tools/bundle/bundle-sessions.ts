@@ -99,13 +99,7 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       const manifest = await onSession(runId, (session) => readManifest(session));
       if (!manifest.ok) return manifest;
       const { outputs, files } = manifest.value;
-      return ok(
-        judgeBundleAnswer(
-          text,
-          outputs,
-          files.map(({ path }) => path),
-        ),
-      );
+      return ok(judgeBundleAnswer(text, outputs, files));
     },
     readSession: (runId) => onSession(runId, readManifest),
     markSession: (runId, status, now, execution) =>

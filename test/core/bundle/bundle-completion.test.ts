@@ -126,7 +126,10 @@ describe("judgeBundleAnswer", () => {
     ["what is optional need not be saved", done, [{ ...exact, isOptional: true }], [], "complete"],
     ["one of several to choose from", done, [open, { ...exact, isExact: false }], ["a.md"], "complete"],
   ] as const)("%s", (_name, text, outputs, saved, kind) => {
-    expect(judgeBundleAnswer(text, outputs, saved).kind).toBe(kind);
+    const files = saved.map((path) => ({ path, size: 1 }));
+    expect(judgeBundleAnswer(text, outputs, files).kind).toBe(kind);
+    const empty = saved.map((path) => ({ path, size: 0 }));
+    expect(judgeBundleAnswer(text, outputs, empty)).toEqual(judgeBundleAnswer(text, outputs, []));
   });
   test("a correction says that one of several is enough", () => {
     const verdict = judgeBundleAnswer(done, [open, { ...exact, isExact: false }], []);
