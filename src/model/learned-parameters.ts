@@ -62,7 +62,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   // One system message is taken; the first of these is MiniMax's word for it.
   [
-    /invalid chat setting|invalid message role: system|only one system message|single system message|multiple system messages|(?:unknown|invalid|unsupported) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
+    /invalid chat setting|invalid message role: system|(?:only|more than) one system message|single system message|multiple system messages|(?:unknown|invalid|unsupported|unexpected) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
     ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
   ],
   [
@@ -87,7 +87,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     }),
   ],
   [
-    /text content blocks must be non-empty|content field in the message object.{0,40} is empty|text field in the ContentBlock\b.{0,60} is blank/i,
+    /text content blocks must (?:be non-empty|contain non-whitespace)|content field in the message object.{0,40} is empty|text field in the ContentBlock\b.{0,60} is blank/i,
     () => ({ emptyAnswers: "left-out", noText: "dot" }),
   ],
   [
@@ -99,11 +99,11 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
   ],
   [
-    /parts must not be empty|at least one parts field|role '?assistant'? must not be empty|either '?content'? or '?tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
+    /parts must not be empty|at least one parts field|role '?assistant'? must not be empty|(?:either|(?:have|contain)) '?content'? or '?tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum (?:Message|\w*Content)/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   // What Gemini says behind gateways that do not look for the call of a result.

@@ -152,7 +152,12 @@ function readsInWords({ toolCalls }: Assistant, results: readonly ToolMessage[])
 }
 
 function isEmpty(message: Assistant, to: Receiver): boolean {
-  return message.content === "" && message.toolCalls.length === 0 && ownParts(message, to) === undefined;
+  return textIn(message) === "" && message.toolCalls.length === 0 && ownParts(message, to) === undefined;
+}
+
+/** Blanks alone are no text: Anthropic and Bedrock refuse the whole conversation for them. */
+function textIn({ content }: Assistant): string {
+  return content.trim() === "" ? "" : content;
 }
 
 /** The parts of a text that its server takes back. */
@@ -171,8 +176,7 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
   const { dialect } = to;
   const own = ownPart(message, to);
   const fields = takenBack(own === undefined ? dialect.foreignMessage : own.message, dialect);
-  const text = message.content;
-  const content: JsonValue = ownParts(message, to) ?? text;
+  const content: JsonValue = ownParts(message, to) ?? textIn(message);
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
     role: "assistant",

@@ -822,6 +822,17 @@ describe("a form that a server does not take is another one, from then on", () =
   const hasShortIds = (messages: Sent) => !JSON.stringify(messages).includes("call_1");
   const saysOrCalls = (messages: Sent) =>
     messages.every((message) => !Object.hasOwn(message, "tool_calls") || message.content === null);
+  /** As Claude answers now and then. */
+  const BLANK: readonly ChatMessage[] = [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "\n\n", toolCalls: [] },
+    { role: "system", content: "Make a call." },
+  ];
+  const BLANK_BESIDE_CALL: readonly ChatMessage[] = CALLED.map((message) =>
+    message.role === "assistant" ? { ...message, content: " \n" } : message,
+  );
+  const saysWords = (messages: Sent) =>
+    messages.every(({ content }) => typeof content !== "string" || /\S/.test(content));
   const saysSomething = (messages: Sent) => messages.every(({ content }) => (content ?? "") !== "");
 
   test.each<[number, string, readonly ChatMessage[], (messages: Sent) => boolean]>([
@@ -852,6 +863,7 @@ describe("a form that a server does not take is another one, from then on", () =
       hasText,
     ],
     [422, "messages[2]: invalid type: null, expected a string at line 1 column 33928", CALLED, hasText],
+    [422, "messages[2]: data did not match any variant of untagged enum MessageBody", CALLED, hasText],
     [
       422,
       "messages[2]: data did not match any variant of untagged enum ChatCompletionRequestContent at line 1 column 18254",
@@ -986,6 +998,10 @@ describe("a form that a server does not take is another one, from then on", () =
     [400, "assistant messages must include non-empty content or tool_calls", EMPTY, isFull],
     [400, "messages: text content blocks must be non-empty", CALLED, saysSomething],
     [400, "messages: text content blocks must be non-empty", EMPTY, saysSomething],
+    [400, "messages: text content blocks must contain non-whitespace text", BLANK, saysWords],
+    [400, "messages: text content blocks must contain non-whitespace text", BLANK_BESIDE_CALL, saysWords],
+    [400, "The text field in the ContentBlock object at messages.1.content.0 is blank.", BLANK, saysWords],
+    [400, "invalid request: message at index 1 must have content or tool_calls", EMPTY, isFull],
     [
       400,
       "The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.",
@@ -1449,6 +1465,11 @@ describe("rules", () => {
     [
       400,
       "Only one system message can be specified.",
+      ["system: rules\n\npersona", "user: directive", "user: brief"],
+    ],
+    [
+      400,
+      "Requests with more than one system message are not supported",
       ["system: rules\n\npersona", "user: directive", "user: brief"],
     ],
     [
