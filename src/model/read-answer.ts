@@ -128,13 +128,7 @@ async function collectInto(
   let saidAt = 0; // what is no part of the answer, such as a sign of life, is not waited for anew
   const patience = (): number | undefined => {
     if (!isDone && (!hasTold() || goesOn > 1)) return undefined;
-    const { lastWordsMs } = answering;
-    const longest = isDone
-      ? Math.min(lastWordsMs, COUNT_MS)
-      : goesOn === 1
-        ? lastWordsMs * MORE
-        : lastWordsMs;
-    return Math.max(saidAt + longest - performance.now(), 0);
+    return Math.max(saidAt + longestSilence(answering, isDone, goesOn === 1) - performance.now(), 0);
   };
   for await (const event of untilSilent(events, patience, answering.leave)) {
     const data = event.trim();
@@ -175,11 +169,21 @@ async function collectInto(
   const made = saidOnce(calls.whole().filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {
-    const isAnswer = saysAnything(told.message) || toUsage(told.usage).completionTokens > 0;
-    if (!isDone || !isAnswer || saysWords(strange)) throw endedEarly(strange, answering);
+    if (!isDone || !isAnswer(told) || saysWords(strange)) throw endedEarly(strange, answering);
     told.reason = made.length > 0 ? "tool_calls" : "stop";
   }
   return finished(told, answering);
+}
+
+/** What says nothing is an answer too where it was counted. */
+function isAnswer({ message, usage }: Told): boolean {
+  return saysAnything(message) || toUsage(usage).completionTokens > 0;
+}
+
+/** How long more is waited for behind an end. */
+function longestSilence({ lastWordsMs }: Answering, isDone: boolean, mayGoOn: boolean): number {
+  if (isDone) return Math.min(lastWordsMs, COUNT_MS);
+  return mayGoOn ? lastWordsMs * MORE : lastWordsMs;
 }
 
 /** The end of a stream, which some servers write as JSON. */

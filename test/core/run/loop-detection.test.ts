@@ -59,7 +59,7 @@ test("the correction tells the model what else it can do", () => {
 
 test("a call that works is noticed the fifth time in a row, and the user asked the eighth; another one begins anew", () => {
   let before: Repeated | undefined;
-  const verdicts = [..."aaaaaaaab"].map((key) => {
+  const verdicts = "a a a a a a a a b".split(" ").map((key) => {
     const { repeated, verdict } = observeRepeated(before, key);
     before = repeated;
     return verdict;
