@@ -1,5 +1,5 @@
 import { isDenied } from "./denials.js";
-import { leadsOnElsewhere } from "./other-languages.js";
+import { deniedElsewhere, leadsOnElsewhere } from "./other-languages.js";
 import { rowOf } from "./menu-rows.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type Token, tokensOf } from "./references.js";
@@ -167,10 +167,6 @@ const ASSIGNED =
 const UNDERSTOOD =
   /\b(?:the|and|of|with|from|when|this|that|using|see|is|are|was|by|for|der|das|und|von|mit|aus|ist|siehe|für)\b/i;
 
-/** "Never" and "before" in other languages. */
-const NEVER_ELSEWHERE =
-  /\b(?:jamais|ne (?:pas|charge\w*|lis\w*)|avant|nunca|jamás|antes|mai|nooit|niet|nigdy)\b|não |не |никогда|不要|切勿|请勿|禁止|之前|하지 마/iu;
-
 /** Whether a line says nothing of what it names that is known: no word that leads there, and none against it. */
 export function wordsUnknownAt(line: SourceLine, token: Token, before: string): boolean {
   const lead = line.text.slice(0, token.at);
@@ -187,7 +183,8 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     !isUnderstood &&
     ![GOES, ARROW, EXAMPLE].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
-    ![NEVER, NEVER_ELSEWHERE].some((words) => isDenied(lead, words))
+    !isDenied(lead, NEVER) &&
+    !deniedElsewhere(lead)
   );
 }
 

@@ -1,4 +1,6 @@
 import { isDenied } from "./denials.js";
+import { bareEnd, endingClause } from "./end-clauses.js";
+import { isEndValue, waysInFront } from "./front-ways.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { nameOf } from "./source-tree.js";
 import { comesBefore } from "./step-files.js";
@@ -95,7 +97,18 @@ function endIn(source: SourceText | undefined): string | undefined {
 
 /** The first line of a step that says when the whole workflow is done; an item of a menu that leads on says what comes of it. */
 function completionIn(source: SourceText | undefined, labels: ReadonlySet<string>): string | undefined {
-  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && completes(withoutMarks(text), labels)));
+  const lines = (source?.body ?? []).flatMap(({ text, isCode }) => (isCode ? [] : [withoutMarks(text)]));
+  const whole = lines.find((words) => completes(words, labels));
+  const free = lines.filter((words) => !leadsByItem(words, labels) && ITEM.exec(words)?.[1] !== "C"); // [C] goes on
+  const front = waysInFront(source?.frontmatter ?? {});
+  const inFront = front.find(({ value, when }) => when !== undefined && isEndValue(value))?.when;
+  const said =
+    inFront ?? whole ?? free.map(endingClause).find((clause) => clause !== undefined) ?? bareEnd(lines);
+  return said?.slice(0, MAX_CONDITION_CHARS);
+}
+
+function leadsByItem(words: string, labels: ReadonlySet<string>): boolean {
+  return labels.has(ITEM.exec(words)?.[1] ?? "");
 }
 
 function labelsOf(path: string, ways: readonly Way[]): ReadonlySet<string> {
@@ -104,7 +117,7 @@ function labelsOf(path: string, ways: readonly Way[]): ReadonlySet<string> {
 
 function completes(words: string, labels: ReadonlySet<string>): boolean {
   if (COMPLETES.test(words)) return true;
-  if (labels.has(ITEM.exec(words)?.[1] ?? "")) return false;
+  if (leadsByItem(words, labels)) return false;
   const at = OFFER.test(words) ? ENDS_IT.exec(words)?.index : undefined;
   return at !== undefined && !GOES_ELSEWHERE.test(words) && !isDenied(words.slice(0, at), NEVER);
 }

@@ -1,3 +1,5 @@
+import { isDenied } from "./denials.js";
+
 /** Words of languages that are not read as English and German are: what leads on or back, and what says when. */
 
 const FRENCH =
@@ -40,4 +42,13 @@ export function whenElsewhere(lead: string): string | undefined {
     .replace(/^[-•*\s]+/, "")
     .trim();
   return when === "" ? undefined : when;
+}
+
+/** "Never" and "before" in these languages. */
+const NEVER =
+  /\b(?:jamais|ne (?:pas|charge\w*|lis\w*)|avant|nunca|jamás|antes|mai|nooit|niet|nigdy)\b|não |не |никогда|不要|切勿|请勿|禁止|之前|하지 마/iu;
+
+/** Whether words against what follows stand in a line, in one of these languages, in the same clause. */
+export function deniedElsewhere(lead: string): boolean {
+  return isDenied(lead, NEVER);
 }

@@ -3,6 +3,7 @@ import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
+import { type FrontWay, isEndValue, waysInFront } from "./front-ways.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import {
@@ -14,20 +15,12 @@ import {
 } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
-import {
-  type SourceLine,
-  type SourceText,
-  lineOfKey,
-  readSource,
-  textsUnder,
-  variablesFor,
-} from "./source-text.js";
+import { type SourceLine, type SourceText, lineOfKey, readSource, variablesFor } from "./source-text.js";
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
   isEntryName,
   isMaterial,
-  isNextKey,
   isStepFile,
   isStepFolder,
   nearestStep,
@@ -60,6 +53,7 @@ export interface SourceGraph {
 /** More steps and ways than these are no workflow. */
 const MAX_NODES = 400;
 const MAX_EDGES = 4_000;
+const NEXT = { label: "next", isDefault: true };
 /** Of a step that a key names by its title. */
 const MAX_TITLE_WORDS = 5;
 /** Follows an entry from step to step. What is ambiguous becomes a finding. */
@@ -172,28 +166,36 @@ class GraphWalk {
     return new References(this.tree, this.folder, path, variablesFor(source, this.document));
   }
 
-  /** `nextStepFile` and its like. */
+  /** `nextStepFile` and its like, `next: [{ when, goto }]`, `on_failure`. */
   private followKeys(path: string, source: SourceText, references: References): void {
-    for (const [key, value] of textsUnder(source.frontmatter, isNextKey)) {
-      const line = lineOfKey(this.tree.text(path), key);
-      const target = this.targetOf(value, path, references);
-      if (target.kind === "file" && target.path === path) {
+    for (const way of waysInFront(source.frontmatter)) this.followKey(path, way, references);
+  }
+
+  private followKey(path: string, { key, value, when, isNext }: FrontWay, references: References): void {
+    const line = lineOfKey(this.tree.text(path), key);
+    const target = this.targetOf(value, path, references);
+    if (target.kind === "file" && target.path === path) {
+      if (isNext && when === undefined)
         this.findings.add("warning", path, line, `${key} names the step itself: no edge was made`);
-        continue;
-      }
-      if (target.kind === "missing") {
-        if (!/file|step$/i.test(key) && value.trim().split(/\s+/).length > MAX_TITLE_WORDS) continue; // it tells of something
-        const near = nearestStep(this.tree, path, target.path);
-        const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
-        const problem = `${key} names ${named(value)}, which ${whyAbsent(this.tree, target.path)}: ${remedy}`;
-        this.findings.add("warning", path, line, problem);
-        if (near !== undefined) this.connect(path, near, line, { label: "next", isDefault: true });
-      } else if (target.kind === "file" && target.path.endsWith(".md")) {
-        const isDefault = /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
-        const label = isDefault ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
-        // Named as the step after another one it is one, whatever it is called: `step-02-resume.md` of what takes up a paused project.
-        this.connect(path, target.path, line, { label, isDefault }, isDefault);
-      }
+      return;
+    }
+    const isPlain = when === undefined && /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
+    const label = isPlain ? "next" : (when ?? (key.replace(/^next(?:StepFile|Step)?_?/, "") || "next"));
+    const way = { label, ...(when === undefined ? {} : { condition: when }), isDefault: isPlain };
+    if (target.kind === "missing") {
+      if (!/\.md$/i.test(value) && (isEndValue(value) || !isNext)) return;
+      if (!/file|step$/i.test(key) && value.trim().split(/\s+/).length > MAX_TITLE_WORDS) return; // it tells of something
+      const near = nearestStep(this.tree, path, target.path);
+      const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
+      const problem = `${key} names ${named(value)}, which ${whyAbsent(this.tree, target.path)}: ${remedy}`;
+      this.findings.add("warning", path, line, problem);
+      if (near !== undefined) this.connect(path, near, line, when === undefined ? NEXT : way);
+    } else if (
+      target.kind === "file" &&
+      (isNext ? target.path.endsWith(".md") : isStepFile(this.tree, target.path))
+    ) {
+      // Named as the step after another one it is one, whatever it is called: `step-02-resume.md` of what takes up a paused project.
+      this.connect(path, target.path, line, way, isPlain);
     }
   }
 

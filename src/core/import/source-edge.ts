@@ -33,9 +33,11 @@ export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">
   };
 }
 
-/** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file. */
+/** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file, or what a front matter has for failures. */
 export function lacksFirst(edges: readonly SourceEdge[]): boolean {
-  return edges.every(({ label }) => /^[A-Z][2-9]$/.test(label));
+  return edges.every(({ label }) =>
+    /^(?:[A-Z][2-9]|on (?:fail|error|reject|cancel|abort|timeout|retry|no$).{0,20})$/.test(label),
+  );
 }
 
 /** Of a way that says no condition, beside others: the words of its line. */

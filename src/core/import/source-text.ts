@@ -1,3 +1,4 @@
+import { parseToml } from "../documents/toml-to-json.js";
 import { parseYaml } from "../documents/yaml-to-json.js";
 import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 import { withoutUnsaid } from "./not-said.js";
@@ -29,13 +30,15 @@ const MAX_FRONT_LINES = 400;
 const MAX_FRONT_CHARS = 64 * 1024;
 const KEY = /^\s{0,40}["']?[\w-]{1,80}["']?\s{0,8}:/;
 const UNCLOSED = "has no line that closes it: write --- below it";
+const UNCLOSED_TOML = "has no line that closes it: write +++ below it";
 const TOO_LONG = `it is longer than ${MAX_FRONT_CHARS} characters`;
 
 /** Takes a step file apart. What begins with no fence, or closes none, has no front matter. */
 export function readSource(text: string): SourceText {
   const lines = linesOf(text);
+  if (lines[0]?.trimEnd() === "+++") return readWithToml(lines);
   const start = openingFence(lines);
-  if (start === undefined) return { frontmatter: {}, ...problemOf(lines[0]), ...bodyOf(lines, [], 0) };
+  if (start === undefined) return { frontmatter: {}, ...bodyOf(lines, [], 0) };
   const end = closingFence(lines, start);
   if (end === undefined) {
     const isMeant = start === 0 && KEY.test(lines[1] ?? "");
@@ -58,8 +61,17 @@ function byLine(problem: string): string {
   return `was read line by line: ${problem}`;
 }
 
-function problemOf(first: string | undefined): { readonly problem?: string } {
-  return first?.trimEnd() === "+++" ? { problem: "is TOML, which is not read: write it as YAML" } : {};
+/** A front matter between lines of `+++` is TOML. */
+function readWithToml(lines: readonly string[]): SourceText {
+  const end = lines.slice(1, MAX_FRONT_LINES).findIndex((line) => line.trimEnd() === "+++") + 1;
+  if (end === 0) return { frontmatter: {}, problem: UNCLOSED_TOML, ...bodyOf(lines, [], 0) };
+  const block = lines.slice(1, end);
+  const parsed = parseToml(block.join("\n"));
+  const body = bodyOf(lines, [], end + 1);
+  if (parsed.ok) return { frontmatter: parsed.value, ...body };
+  const { message, details } = parsed.error;
+  const line = Number(details?.["line"] ?? 1) + 1;
+  return { frontmatter: {}, problem: `is no TOML (line ${line}: ${message}): it was left out`, ...body };
 }
 
 function linesOf(text: string): readonly string[] {
@@ -70,7 +82,7 @@ function linesOf(text: string): readonly string[] {
 export function lineOfKey(text: string, key: string): number {
   const isKey = (line: string): boolean =>
     line.replace(/^[\s"'-]{1,40}/, "").startsWith(key) &&
-    /^["']?\s{0,8}:/.test(line.slice(line.indexOf(key) + key.length));
+    /^["']?\s{0,8}[:=]/.test(line.slice(line.indexOf(key) + key.length));
   return linesOf(text).slice(0, MAX_FRONT_LINES).findIndex(isKey) + 1 || 1;
 }
 

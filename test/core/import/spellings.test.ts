@@ -146,7 +146,11 @@ test.each([
 });
 
 test.each([
-  ["is TOML", '+++\nnextStepFile = "./step-02.md"\n+++\n# One\n', /:1 the front matter is TOML/],
+  [
+    "is TOML and not closed",
+    '+++\nnextStepFile = "./step-02.md"\n\n# One\n',
+    /:1 the front matter has no line .+ \+\+\+/,
+  ],
   [
     "is not closed",
     "---\nnextStepFile: ./step-02.md\n\n# One\n",

@@ -1,0 +1,89 @@
+import { ASIDE } from "./directives.js";
+import { isDenied } from "./denials.js";
+import { deniedElsewhere } from "./other-languages.js";
+
+/* Where one clause of a line ends the whole workflow, whatever the others do: "If approved, load `./x.md`; on rejection end the workflow." */
+
+const MAX_LINE = 2_000;
+
+/** What is answered, or what came of something, right before a colon: of "Goal: end the workflow" it is no case. */
+const ANSWERED = String.raw`(?:(?:if|the user|wenn|si|se)\s){0,2}(?:approv|accept|reject|declin|den(?:y|ied)|cancel|refus|abort|abandon|exit|quit|stop|done|fail|invalid|error|n(?:o|on|ein|ee|ão)(?![\p{L}])|y(?:es)?(?![\p{L}])|oui|s[íi](?![\p{L}])|sim(?![\p{L}])|ja(?![\p{L}])|rejet|recha[cz]|rejeit|rifiut|abgelehnt|ablehn|abbruch|abbrech|annul|approuv|aprob|aprov|genehmigt|échec|erreur|fallo|falha|fehler|afgewezen|да(?![\p{L}])|нет(?![\p{L}])|отклон|отказ|отмен|ошибк|是|否|拒绝|拒絕|拒否|不通过|失败|失敗|取消|いいえ|はい|아니|거부|취소|실패)\p{L}{0,8}(?:\s[\p{L}-]{1,20}){0,3}\s?(?:\([^()]{0,60}\))?\s{0,2}[:：]`;
+
+/** What a clause begins with that says when, in the languages that are read. */
+const WHEN = String.raw`(?:if|when|unless|once|on|upon|in case of|otherwise|else|wenn|falls|bei|im falle?|sonst|andernfalls|ansonsten|si|s['’]ils?|sinon|en cas d['’e]|en caso de|de lo contrario|se|senão|caso|em caso de|caso contrário|altrimenti|in caso di|als|bij|indien|anders|если|при|иначе|в случае)(?![\p{L}-])|(?:如果|若|否则|否則)`;
+/** A new clause begins behind a sentence, or where the next one says when. */
+const CLAUSES = new RegExp(
+  String.raw`(?<=[.!?;…])["')\]]{0,2}\s+|[；。！？]\s?|\s[–—]\s|[,，、]?\s?(?<![\p{L}\p{N}-])(?=(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|и|или|а)\s(?:${WHEN}))|[,，]\s?(?=${WHEN})|[,，]?\s(?=or (?:else )?(?:exit|end|finish|terminate|stop|quit|leave|abort)s?\s)`,
+  "iu",
+);
+const JOINS = /^(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|и|или|а)\s(?!else\b)/iu;
+
+/** "Otherwise exit …", "or end …", "on rejection end …": what leads on stands right behind. */
+const RIGHT_BEFORE = new RegExp(
+  String.raw`(?:^|[.!?;]\s)[-•\s\d.)]{0,8}(?:(?:otherwise|else|or|or else|if not|if so)[,:]?\s|(?:on|upon|in case of)\s(?:[\w-]{1,40}\s){0,3}[\w-]{1,40}[,:]?\s|(?:if|when|once|unless)\s[^:→;]{1,120}?(?:,|:|→|->|\sthen)\s{0,2}|[^:→|]{1,60}(?:→|->|=>)\s{0,2}|${ANSWERED}\s{0,2})(?:(?:then|please|simply|just|immediately|gracefully|politely|you (?:may|can|must|should))\s){0,3}$`,
+  "iu",
+);
+const VERBS = "exit|end|finish|terminate|stop|quit|leave|abort|halt|close|conclude";
+const WORKFLOW = "(?:the |this )?(?:whole |entire |current )?workflow";
+const ENDS = new RegExp(
+  String.raw`\b(?:(?:${VERBS})s? ${WORKFLOW}(?!\s(?:step|file|document|plan|section|summary|overview|status|editing|session|and (?:ask|wait|resume))\b|[-_])|the workflow (?:ends|stops|terminates|is (?:over|done|completed?|finished))|workflow (?:is )?(?:over|done|completed?|finished|ends))\b(?![\w-])`,
+  "i",
+);
+
+/** The same in other languages: what ends, and what it ends. */
+const FLOW = String.raw`(?:workflows?|ablaufs?|flux(?: de travail)?|processus|flujo(?: de trabajo)?|proceso|fluxo(?: de trabalho)?|processo|flusso(?: di lavoro)?|werkstroom|рабоч\p{L}{1,4} процесс\p{L}{0,2}|процесс\p{L}{0,2}|воркфлоу)`;
+const THE = String.raw`(?:(?:den|der|dem|diesen|des|le|du|au|ce|el|del|al|este|o|do|ao|il|lo|dal|questo|de|het|van de|van het|этот|весь|этого)\s){0,2}`;
+const ENDS_ELSEWHERE = [
+  String.raw`(?:beenden?|beendet|verlassen?|stoppen?|abbrechen)\s${THE}${FLOW}`,
+  String.raw`${THE}${FLOW}\s(?:beenden|abbrechen|verlassen|stoppen|endet|beëindigen|stopt)`,
+  String.raw`(?:termine[rz]?|arrête[rz]?|quitte[rz]?|finir|finissez|abandonne[rz]?|mett(?:re|ez) fin|fin|termin(?:ar|a|e|o)|finaliz(?:ar|a|e)|finalice|detener|detén|detenga|sal(?:ir|ga)?|acab(?:ar|a|e)|cerrar|abort(?:ar|a|e)|encerr(?:ar|e|a)|saia|sair|par(?:ar|e)|fim|conclu(?:dere|di|ir|a)|chiudere|chiudi|esci|uscire|interromp(?:ere|i)|terminare|fine|beëindig|stop|verlaat|einde|ende|заверш(?:ить|и|ите)|останов(?:ить|и|ите)|прерв(?:ать|и|ите)|конец)\s${THE}${FLOW}`,
+].map((form) => String.raw`(?<![\p{L}\p{N}-])(?:${form})(?![\p{L}\p{N}-])`);
+const LOGOGRAPHIC =
+  "(?:结束|結束|终止|終止|退出|中止)(?:整个|整個|本|该|該|当前|當前|此)?(?:工作流程?|流程)|工作流程?(?:到此)?(?:结束|結束|终止|終止)|ワークフロー(?:全体)?(?:を|は)?(?:終了|中止|終え)|워크플로우?(?:를|을)?\\s?(?:종료|끝내|중단)";
+const ELSEWHERE = new RegExp(`${ENDS_ELSEWHERE.join("|")}|${LOGOGRAPHIC}`, "iu");
+/** That it is said of a case: what it begins with, an answer or a letter before it, or what such languages say behind it. */
+const OF_A_CASE = new RegExp(
+  String.raw`^[-•*\s\d.)]{0,8}(?:${WHEN})|^[-•*\s\d.)]{0,8}(?:[[(]\p{L}\d?[\])]|${ANSWERED}|[^:：→|.]{1,60}(?:→|->|=>))|(?:場合|たら|なら|れば|면)`,
+  "iu",
+);
+const ELSEWHERE_ON = /\.md\b|\bstep[-_]\d|\{\w{0,60}(?:step|next)\w{0,60}\}/i;
+/** "If the workflow ends, …", "until the user ends the workflow" */
+const ASKS = /\b(?:if|when|unless|until|before|after|once|wenn|falls|bevor|nachdem)\b[^,:→]{0,120}$/i;
+const NEVER = /\b(?:never|not|don['’]t|without|before|until|nie|niemals|nicht)\b[^.;:!?]{0,80}$/i;
+
+/** The clause of a line, without marks, that ends the whole workflow in a case; undefined where none does. */
+export function endingClause(line: string): string | undefined {
+  if (line.startsWith("|")) return undefined; // a row's cells are no clauses
+  const clauses = line.slice(0, MAX_LINE).split(CLAUSES);
+  return clauses.map((clause) => clause.trim().replace(JOINS, "")).find(endsInACase);
+}
+
+function endsInACase(clause: string): boolean {
+  if (ELSEWHERE_ON.test(clause)) return false;
+  const said = clause.replaceAll(ASIDE, " ");
+  const at = ENDS.exec(said)?.index;
+  if (at !== undefined && RIGHT_BEFORE.test(said.slice(0, at)) && !ASKS.test(said.slice(0, at)))
+    return !isDenied(said.slice(0, at), NEVER);
+  const elsewhere = ELSEWHERE.exec(said);
+  if (elsewhere === null || !OF_A_CASE.test(said)) return false;
+  const lead = said.slice(0, elsewhere.index);
+  return !isDenied(lead, NEVER) && !deniedElsewhere(lead);
+}
+
+/** "- Rejected: end", "No → END", "| Rejected | end |": the end in the place where lines beside it name a step. */
+const END = "(?:end|exit|finish|fin|ende|fim|fine|конец|结束|結束|終了|종료)";
+const BARE_END = new RegExp(
+  String.raw`^(?!\|)[-•*\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
+  "iu",
+);
+const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
+
+/** The item or row of a list of ways that leads to the end. */
+export function bareEnd(lines: readonly string[]): string | undefined {
+  const said = lines.filter((line) => line !== "");
+  return said.find(
+    (line, index) =>
+      BARE_END.test(line.slice(0, MAX_LINE)) &&
+      [said[index - 1], said[index + 1]].some((beside) => NAMES_STEP.test(beside ?? "")),
+  );
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { potOf, said } from "./step-files.js";
+
+/* A line may lead on in one clause and end the workflow in another: both are ways. */
+
+const ON = "`./step-02-leaf.md`";
+
+test.each([
+  [`If approved, load ${ON}; on rejection end the workflow.`, "on rejection end the workflow."],
+  [`If approved, load ${ON}. If rejected, stop the workflow.`, "If rejected, stop the workflow."],
+  [`If it is warm go to ${ON}, otherwise exit the workflow here.`, "otherwise exit the workflow here."],
+  [`Load ${ON} if approved, or else end the workflow.`, "or else end the workflow."],
+  [`Load ${ON} when it is warm – on refusal, exit the workflow`, "on refusal, exit the workflow"],
+  [
+    `- Approved: ${ON} (rejected: end the workflow)\n- Reject: exit the workflow`,
+    "- Reject: exit the workflow",
+  ],
+  [`Ask. If they refuse, end the workflow. Else load ${ON}.`, "If they refuse, end the workflow."],
+  [`Si approuvé, charger ${ON}. Si rejeté, terminer le workflow.`, "Si rejeté, terminer le workflow."],
+  [`Load ${ON}\n\n- Oui → suivre\n- Non → fin du workflow`, "- Non → fin du workflow"],
+  [`Charger ${ON}, sinon quitter le workflow.`, "sinon quitter le workflow."],
+  [`Wenn genehmigt, lade ${ON}. Bei Ablehnung den Workflow beenden.`, "Bei Ablehnung den Workflow beenden."],
+  [`Wenn warm, lade ${ON}, sonst beende den Workflow.`, "sonst beende den Workflow."],
+  [
+    `Cargar ${ON}. Si se rechaza, terminar el flujo de trabajo.`,
+    "Si se rechaza, terminar el flujo de trabajo.",
+  ],
+  [
+    `Carregar ${ON}. Se rejeitado, encerrar o fluxo de trabalho.`,
+    "Se rejeitado, encerrar o fluxo de trabalho.",
+  ],
+  [
+    `Load ${ON}. Se rifiutato, terminare il flusso di lavoro.`,
+    "Se rifiutato, terminare il flusso di lavoro.",
+  ],
+  [`Load ${ON}. Bij afwijzing de workflow beëindigen.`, "Bij afwijzing de workflow beëindigen."],
+  [`Load ${ON}. Если отклонено, завершить рабочий процесс.`, "Если отклонено, завершить рабочий процесс."],
+  [`加载 ${ON}。如果拒绝，结束工作流。`, "如果拒绝，结束工作流"],
+  [`Load ${ON}。拒否された場合はワークフローを終了する。`, "拒否された場合はワークフローを終了する"],
+  [`Load ${ON}. 거부되면 워크플로를 종료합니다.`, "거부되면 워크플로를 종료합니다."],
+  [`- Approved: ${ON}\n- Rejected: end`, "- Rejected: end"],
+  [`- Yes → ${ON}\n- No → END`, "- No → END"],
+  [`| Case | Next step |\n| --- | --- |\n| warm | ${ON} |\n| cold | End |`, "| cold | End |"],
+])("a clause that ends the workflow is a way to the end: %s", (lines, condition) => {
+  const { made, to, conditions } = potOf(...lines.split("\n"));
+  expect(to).toEqual(["step-02-leaf", "finished"]);
+  expect(conditions[1]).toBe(`finished: ${condition}`);
+  expect(said(made).filter((line) => !/not known to lead|no step leads here/.test(line))).toEqual([]);
+});
+
+test.each([
+  `Load ${ON}. Never end the workflow before the user says so.`,
+  `Load ${ON}. If in doubt, do not end the workflow.`,
+  `If the user wants to end the workflow, ask why; else load ${ON}.`,
+  `Load ${ON}. Until the user ends the workflow, go on.`,
+  `If rejected, stop the workflow and wait for the user; then load ${ON}.`,
+  `Load ${ON}. When the workflow ends, the pot is clean.`,
+  `Load ${ON}. Si rejeté, ne pas terminer le workflow.`,
+  `加载 ${ON}。如果拒绝，不要结束工作流。`,
+  `Load ${ON}.\n\n- draft → review\n- review → done`,
+  `Load ${ON}. On rejection end the workflow step and ask again.`,
+  `- start: 0\n- Load ${ON}\n\n- range: end`,
+])("what tells of the end, or denies it, is no way there: %s", (lines) => {
+  expect(potOf(...lines.split("\n")).to).toEqual(["step-02-leaf"]);
+});
