@@ -46,7 +46,7 @@ const GOES_RIGHT = [
 ];
 /** "Yes: `./step-02-x.md`", "- **Failed** – `./step-03-x.md`": what came of a question or a check. */
 const ANSWER =
-  /^[-•*+\s\d.)]{0,8}["'[]?((?:if )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approved?|rejected?|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
+  /^[-•*+\s\d.)]{0,8}["'[]?((?:(?:if|on|upon) )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approv(?:ed?|al)|reject(?:ed|ion)?|retry|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
 const MAX_ANSWER_LEAD = 240;
 const OPENED = new RegExp(String.raw`(?:\[[^[\]]{1,80}\]\()?${OPENS}`);
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
@@ -110,8 +110,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     ARROW.test(line.text.slice(0, token.at)) ||
     ARROW_BEHIND.test(behind) ||
     GOES_RIGHT.some((form) => form.test(lead)) ||
-    (!TOLD_BEHIND.test(behind) &&
-      (answerOf(lead) !== undefined || STANDS_ALONE.some((form) => form.test(lead))));
+    (!TOLD_BEHIND.test(behind) && leadsByColon(lead));
   if (
     !leadsOn ||
     (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
@@ -134,6 +133,11 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
 function isPrevious(lead: string): boolean {
   const link = withoutPagesIn(lead.split(NEXT_LINK).at(-1) ?? "");
   return BACK_LINK.test(link) || (PREVIOUS.test(link) && !GOES.test(link) && !ARROW.test(link));
+}
+
+/** Whether a line's beginning leads to what stands alone behind it: an answer, a case or an item of a menu, and a colon. */
+export function leadsByColon(lead: string): boolean {
+  return answerOf(lead) !== undefined || STANDS_ALONE.some((form) => form.test(lead));
 }
 
 /** The answer that a line begins with, where what it names is all that it has on it. */

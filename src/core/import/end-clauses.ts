@@ -81,9 +81,10 @@ const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 /** The item or row of a list of ways that leads to the end. */
 export function bareEnd(lines: readonly string[]): string | undefined {
   const said = lines.filter((line) => line !== "");
-  return said.find(
+  const found = said.find(
     (line, index) =>
       BARE_END.test(line.slice(0, MAX_LINE)) &&
       [said[index - 1], said[index + 1]].some((beside) => NAMES_STEP.test(beside ?? "")),
   );
+  return found?.replaceAll(/\s*\|\s*/g, " ").trim();
 }

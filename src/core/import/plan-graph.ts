@@ -19,6 +19,7 @@ import { type SourceLine, type SourceText, lineOfKey, readSource, variablesFor }
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
+  comesBefore,
   isEntryName,
   isMaterial,
   isStepFile,
@@ -98,6 +99,7 @@ class GraphWalk {
       this.visit(path);
       if (path === this.order.at(-1)) this.followModes();
       if (path === this.order.at(-1)) this.followBeside();
+      if (path === this.order.at(-1)) this.followBehind();
     }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.helpers, this.entry.document]);
@@ -270,11 +272,13 @@ class GraphWalk {
   private followNames(path: string, source: SourceText): void {
     const namesFiles = this.edgesFrom(path).length > 0;
     const above = conditionsAbove(source.body);
+    const rows = routedRows(source.body);
     let before = "";
     for (const line of source.body) {
       for (const step of this.names.in(line.text, path)) {
-        const directive = directiveOf(line, step, before, above.get(line.number));
-        if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
+        const routed = routedTo(rows.get(line.number), line, step);
+        const directive = routed ?? directiveOf(line, step, before, above.get(line.number));
+        if (directive.kind !== "go" || (routed === undefined && !leadsTo(line.text, step, before))) continue;
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;
         const [only, ...others] = step.steps;
@@ -403,6 +407,22 @@ class GraphWalk {
     if (isLast || this.helpers.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
     if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
+  }
+
+  /** Steps that say only when to go back: what comes after the last of them by its number would be lost. */
+  private followBehind(): void {
+    for (const path of [...this.order]) {
+      const ways = this.edgesFrom(path);
+      const goesBack = ways.length > 0 && ways.every(({ to }) => comesBefore(to, path));
+      const source = this.texts.get(path);
+      if (!goesBack || source === undefined || source.body.some(({ text }) => LAST_WORDS.test(text)))
+        continue;
+      const [only, ...others] = nextInOrder(this.tree, path);
+      if (only === undefined || others.length > 0 || this.order.includes(only) || this.used.has(only))
+        continue;
+      const next = takeNext(path, [only], this.findings);
+      if (next !== undefined) this.connect(path, next, 0, NEXT);
+    }
   }
 
   /** Where every way out of the document is one under a condition, to a later step: else a run begins with the first. */

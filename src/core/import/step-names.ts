@@ -1,4 +1,4 @@
-import { ASIDE, SENDS } from "./directives.js";
+import { ASIDE, SENDS, leadsByColon } from "./directives.js";
 import { isBelow } from "./references.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -26,7 +26,7 @@ const CONTINUES_TO =
   /\b(?:[Cc]ontinue|[Pp]roceed|[Mm]ove|[Gg]o)s?\s{1,3}(?:on\s)?(?:to|with)\s{1,3}(?:the\s)?([A-Z][^.;,:()[\]*"'`\n]{1,79})/g;
 /** What leads to a name that stands right after it, or after a few words. */
 const LEADS = new RegExp(
-  String.raw`(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|${SENDS}|trigger|invoke|proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]`,
+  String.raw`(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|${SENDS}|trigger|invoke|proceed|continue|go(?:es|ing|to)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]`,
   "gi",
 );
 /** Between verb and name they make of it what was, or where something stands: "as decided in step-02", "begin building step-01". */
@@ -120,7 +120,11 @@ export class StepNames {
 }
 
 /** Whether a line leads its reader to what it names, by the words right before it. */
-export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, before: string): boolean {
+export function leadsTo(
+  line: string,
+  named: Pick<NamedStep, "at" | "form" | "text">,
+  before: string,
+): boolean {
   const lead = line
     .slice(Math.max(named.at - 200, 0), named.at)
     .replace(/\[[^\]]{0,120}\]\($/, "")
@@ -129,10 +133,15 @@ export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, bef
   const open = named.form === "number" ? words.replace(/[([]\s{0,4}$/, "") : words;
   const last = open.replace(/["'“„«]+$/, "").replace(/\s{0,4}:\s{0,4}$/, "");
   const verb = [...last.matchAll(LEADS)].at(-1);
-  if (verb === undefined) return false;
+  if (verb === undefined) return leadsByColon(lead) && isAllBehind(line.slice(named.at + named.text.length));
   const between = last.slice(verb.index + verb[0].length).replaceAll(ASIDE, " ");
   if (LEADS_NOT.test(between) || /[.;:!?()[\]|,]/.test(between)) return false;
   return between.split(/\s+/).filter(Boolean).length <= MAX_WORDS_BETWEEN;
+}
+
+/** Behind an answer and a step no more is said: of "Yes: Step 3 has it" it is told. */
+function isAllBehind(rest: string): boolean {
+  return /^["'`*_)\]]{0,4}(?:\s?\([^()]{0,80}\))?["'`*_)\]]{0,4}[.;,]?\s{0,4}$/.test(rest);
 }
 
 /** Whether a text has a part of its own that is called so: "Step 3" is then that one. */

@@ -40,7 +40,7 @@ test.each([
   [`Load ${ON}. 거부되면 워크플로를 종료합니다.`, "거부되면 워크플로를 종료합니다."],
   [`- Approved: ${ON}\n- Rejected: end`, "- Rejected: end"],
   [`- Yes → ${ON}\n- No → END`, "- No → END"],
-  [`| Case | Next step |\n| --- | --- |\n| warm | ${ON} |\n| cold | End |`, "| cold | End |"],
+  [`| Case | Next step |\n| --- | --- |\n| warm | ${ON} |\n| cold | End |`, "cold End"],
 ])("a clause that ends the workflow is a way to the end: %s", (lines, condition) => {
   const { made, to, conditions } = potOf(...lines.split("\n"));
   expect(to).toEqual(["step-02-leaf", "finished"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Texts, importOf, page, said } from "./step-files.js";
+import { type Texts, importOf, page, said, ways } from "./step-files.js";
 
 /* Steps that nothing leads to as they are named, or at all. */
 
@@ -102,4 +102,32 @@ test("a step of another workflow that is misnamed is not taken for one of this",
   expect(said(made, true)).toEqual([
     'warning a/tea/steps/step-01-pot.md:3 names "a/wine/steps/step-01-open.md", which does not exist; "a/wine/steps/step-01-cork.md" is like it',
   ]);
+});
+
+test("a step that says only when to go back goes on to the next one by its number", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "If it is stale, return to `./step-01-pot.md`."),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "If it leaks, go back to step 2."),
+    "steps/step-04-sip.md": page(
+      {},
+      "# Sip",
+      "",
+      "Sip. If it is bitter, go back to `./step-03-cup.md`. The last step.",
+    ),
+    "steps/step-05-wash.md": page({}, "# Wash", "", "Wash up."),
+  });
+  expect(ways(made)).toEqual([
+    "step-04-sip -finished*-> finished",
+    "step-01-pot -next*-> step-02-leaf",
+    "step-02-leaf -back-> step-01-pot",
+    "step-02-leaf -next*-> step-03-cup",
+    "step-03-cup -back-> step-02-leaf",
+    "step-03-cup -next*-> step-04-sip",
+    "step-04-sip -back-> step-03-cup",
+  ]);
+  expect(said(made)).toContain(
+    'warning steps/step-02-leaf.md:0 names no step after it: "step-03-cup.md" was taken, by its number',
+  );
 });

@@ -277,3 +277,56 @@ test("a key that only begins with next, and tells of something, names no step", 
   const made = importOf({ "SKILL.md": page({ name: "tea", next_steps_defined: told }, "Make tea.") });
   expect(said(made)).toEqual([]);
 });
+
+function potSays(...lines: readonly string[]): readonly string[] {
+  const { edges } = firstSays(lines.join("\n"), {
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-03-cup.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
+  });
+  return edges.filter(({ from }) => from === "step-01-pot").map(({ to, label }) => `${to}: ${label}`);
+}
+
+test.each([
+  [
+    ["- Pass: step-03-cup", "- Fail: step-02-leaf"],
+    ["Pass", "Fail"],
+  ],
+  [
+    ["- Pass: Step 3", "- Fail: **Step 2** (the leaf)"],
+    ["Pass", "Fail"],
+  ],
+  [
+    ["**On success:** `step-03-cup`", "**On failure:** `step-02-leaf`"],
+    ["On success", "On failure"],
+  ],
+  [
+    ["If score < 7: goto step-02-leaf", "If score >= 7: goto step-03-cup"],
+    ["score >= 7", "score < 7"],
+  ],
+  [
+    ["If it is warm: step-03-cup", "If it is cold: step-02-leaf"],
+    ["it is warm", "it is cold"],
+  ],
+  [
+    ["[A] Again: step-02-leaf", "[B] Better: step-03-cup"],
+    ["B", "A"],
+  ],
+  [
+    ["| Verdict | Next |", "|---|---|", "| PASS | step-03-cup |", "| FAIL | Step 2 |"],
+    ["PASS", "FAIL"],
+  ],
+])(
+  "a step's name behind an answer, a case or in a column of ways leads there: %j",
+  (lines, [third, second]) => {
+    expect(potSays(...lines).toSorted()).toEqual([`step-02-leaf: ${second}`, `step-03-cup: ${third}`]);
+  },
+);
+
+test.each([
+  "- Pass: step-03-cup has the list",
+  "- Result: step-03-cup",
+  "- Fail: Step 3 of the recipe was left out",
+  "If unsure: see step-03-cup",
+])("what tells of a step behind a colon is no way: %s", (line) => {
+  expect(potSays(line, "", "Then load ./step-02-leaf.md")).toEqual(["step-02-leaf: next"]);
+});
