@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { type Entry, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
+import { type Entry, type EntryForm, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
 import { UNREAD_ENTRY, unreadEntries, unreadPaths } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { isBelow } from "../../core/import/references.js";
@@ -49,17 +49,30 @@ export async function packageImportCommand(source: string, options: ImportOption
   const bound = complete ? {} : { complete };
   const unread = options.all === true ? read.unread : [];
   const ok = made.every(isMade) && unread.length === 0;
-  const left = unread.length === 0 ? {} : { unread };
+  const others = options.all === true ? read.entries.filter(({ form }) => !isImportable(form)) : [];
+  const left = {
+    ...(unread.length === 0 ? {} : { unread }),
+    ...(others.length === 0 ? {} : { notImported: others.map(({ path, form }) => ({ path, form })) }),
+  };
   if (options.json === true) printJson({ ok, packages: made.map(toJson), ...left, ...bound });
   else {
     for (const one of made) printMade(one, options);
     for (const path of unread) print(`  error    ${path}  ${UNREAD_ENTRY}`);
+    for (const { path, form } of others)
+      print(`  left     ${path}  ${form === "yaml" ? RUNS_AS_IT_IS : IS_PERSONA}`);
   }
   if (!complete && options.json !== true) print(MORE_BELOW);
   if (options.all === true && options.json !== true) {
     print(`${made.filter(isMade).length} of ${made.length} workflows were imported into ${out}.`);
   }
   return ok ? EXIT.done : EXIT.failed;
+}
+
+const RUNS_AS_IT_IS = "a workflow.yaml is not imported: interlock bundle run runs it as it is";
+const IS_PERSONA = "a persona, which has no workflow of its own: those of its menu are imported";
+
+function isImportable(form: EntryForm): boolean {
+  return form === "steps" || form === "instructions";
 }
 
 interface ReadEntries {
@@ -119,7 +132,7 @@ function choose(
   source: string,
   options: ImportOptions,
 ): readonly Entry[] {
-  const importable = entries.filter(({ form }) => form === "steps" || form === "instructions");
+  const importable = entries.filter(({ form }) => isImportable(form));
   const { workflow } = options;
   if (workflow !== undefined) {
     const found = importable.filter(

@@ -56,20 +56,33 @@ function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
   return name.startsWith("workflow-plan") || (name.startsWith("workflow-") && withMain.has(folderOf(path)));
 }
 
+const MATERIAL = /^(.*)(?:^|\/)(?:templates?|data|references?|examples?|docs|resources)\//i;
+
 /** Templates, data and references of a workflow that makes workflows. A skill in such a folder that is no part of another one is a skill. */
 function isTemplate(tree: SourceTree, path: string): boolean {
   // `tasks/workflow.md` is the engine that carries out the older form.
   if (/(?:^|\/)tasks\/[^/]*$/.test(path) || /(?:^|\/)node_modules\//.test(path)) return true;
-  const above = /^(.*)(?:^|\/)(?:templates?|data|references?|examples?|docs|resources)\//i.exec(path)?.[1];
+  const above = MATERIAL.exec(path)?.[1];
   if (above === undefined) return false;
   const isSkill = nameOf(path) === "SKILL.md" && textsOf(readSource(tree.text(path)).frontmatter).has("name");
   return !isSkill || beginsAbove(tree, above);
 }
 
-/** Whether a workflow begins in a folder, or in one that it lies in. */
+/** Whether a workflow begins in a folder, or in one that it lies in. One at the root, above other skills, leads to a collection of them. */
 function beginsAbove(tree: SourceTree, folder: string): boolean {
-  if (BEGIN.some((name) => tree.has(folder === "" ? name : `${folder}/${name}`))) return true;
-  return folder !== "" && beginsAbove(tree, folderOf(folder));
+  if (folder === "") return BEGIN.some((name) => tree.has(name)) && !isCollection(tree);
+  return BEGIN.some((name) => tree.has(`${folder}/${name}`)) || beginsAbove(tree, folderOf(folder));
+}
+
+const knownCollections = new WeakMap<SourceTree, boolean>();
+
+/** Whether skills lie below the root that are no material of another one. */
+function isCollection(tree: SourceTree): boolean {
+  const known =
+    knownCollections.get(tree) ??
+    tree.named("SKILL.md").filter((path) => path !== "SKILL.md" && !MATERIAL.test(path)).length > 1;
+  knownCollections.set(tree, known);
+  return known;
 }
 
 const BEGIN = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];

@@ -105,6 +105,8 @@ class TreeReader {
         children.push({ name: entry.name, kind: TEXTS.test(entry.name) ? "text" : "other" });
       } else if (entry.isSymbolicLink()) {
         this.leave(folder === "" ? entry.name : `${folder}/${entry.name}`, "link");
+      } else {
+        this.leave(folder === "" ? entry.name : `${folder}/${entry.name}`, "unread"); // a pipe, a device
       }
       if (children.length > MAX_FILES) break;
     }

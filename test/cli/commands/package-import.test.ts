@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -298,6 +299,24 @@ test("names a skill that cannot be read, and does not end well without it", asyn
   );
   expect(await main(["bundle", "check", join(dir, "kit")])).toBe(1);
   expect(output.text).toContain("unread    skills/the/SKILL.md  was not read: it is no UTF-8");
+});
+
+test("names what --all leaves: a persona, a workflow.yaml, and a pipe in the place of a skill", async () => {
+  putTea("kit/skills/tea");
+  put("kit/agents/host-agent/SKILL.md", "---\nname: host\n---\nAdopt the persona of a host.\n");
+  put("kit/old/workflow.yaml", "name: old\n");
+  expect(await run("~/kit", "--all", "--out", "~/made")).toBe(0);
+  expect(output.text).toContain(
+    "left     agents/host-agent/SKILL.md  a persona, which has no workflow of its own",
+  );
+  expect(output.text).toContain(
+    "left     old/workflow.yaml  a workflow.yaml is not imported: interlock bundle run",
+  );
+  mkdirSync(join(dir, "kit/skills/pipe"));
+  execFileSync("mkfifo", [join(dir, "kit/skills/pipe/SKILL.md")]);
+  expect(await run("~/kit", "--all", "--out", "~/again", "--json")).toBe(1);
+  expect(output.text).toContain("skills/pipe/SKILL.md");
+  expect(output.text).toContain("notImported");
 });
 
 test("what may not be opened is told as that: a step, and a folder", async () => {

@@ -238,6 +238,16 @@ describe("the entries of a tree", () => {
   });
 });
 
+test("skills in a folder docs are found below the SKILL.md of a collection, and examples of one skill are not", () => {
+  const skill = (name: string) => page({ name, description: "x" }, "Brew.");
+  const below = { "SKILL.md": skill("all"), "product/docs/tea/SKILL.md": skill("tea") };
+  const found = (texts: Texts) => findEntries(treeOf(texts)).map(({ name }) => name);
+  expect(found({ ...below, "product/mate/SKILL.md": skill("mate"), "cups/SKILL.md": skill("cups") })).toEqual(
+    ["all", "cups", "tea", "mate"],
+  );
+  expect(found(below)).toEqual(["all"]);
+});
+
 describe("a hostile source", () => {
   const hostile = (body: string, more: Texts = {}) =>
     importOf({
