@@ -57,6 +57,18 @@ export function isEndValue(value: string): boolean {
   return END.test(value.trim());
 }
 
+/** What such a way is called, and when it is taken. */
+export function edgeOf({ key, when }: FrontWay): {
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+} {
+  if (when !== undefined) return { label: when, condition: when, isDefault: false };
+  const isPlain = /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
+  const label = isPlain ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
+  return { label, isDefault: isPlain };
+}
+
 /** The ways that a front matter says, in its order. */
 export function waysInFront(frontmatter: JsonObject): readonly FrontWay[] {
   const ways: FrontWay[] = [];

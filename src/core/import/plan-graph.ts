@@ -3,7 +3,7 @@ import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
-import { type FrontWay, isEndValue, waysInFront } from "./front-ways.js";
+import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import {
@@ -19,7 +19,6 @@ import { type SourceLine, type SourceText, lineOfKey, readSource, variablesFor }
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
-  comesBefore,
   isEntryName,
   isMaterial,
   isStepFile,
@@ -30,6 +29,7 @@ import {
 } from "./step-files.js";
 import { StepLists } from "./step-lists.js";
 import { StepsBeside } from "./steps-beside.js";
+import { stepBehind } from "./step-behind.js";
 import { unsaidWays } from "./unsaid-ways.js";
 import { reportName, takeNext, takenForWay, tellOfFirst, tellOfNumber } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
@@ -173,7 +173,8 @@ class GraphWalk {
     for (const way of waysInFront(source.frontmatter)) this.followKey(path, way, references);
   }
 
-  private followKey(path: string, { key, value, when, isNext }: FrontWay, references: References): void {
+  private followKey(path: string, said: FrontWay, references: References): void {
+    const { key, value, when, isNext } = said;
     const line = lineOfKey(this.tree.text(path), key);
     const target = this.targetOf(value, path, references);
     if (target.kind === "file" && target.path === path) {
@@ -181,9 +182,7 @@ class GraphWalk {
         this.findings.add("warning", path, line, `${key} names the step itself: no edge was made`);
       return;
     }
-    const isPlain = when === undefined && /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
-    const label = isPlain ? "next" : (when ?? (key.replace(/^next(?:StepFile|Step)?_?/, "") || "next"));
-    const way = { label, ...(when === undefined ? {} : { condition: when }), isDefault: isPlain };
+    const way = edgeOf(said);
     if (target.kind === "missing") {
       if (!/\.md$/i.test(value) && (isEndValue(value) || !isNext)) return;
       if (!/file|step$/i.test(key) && value.trim().split(/\s+/).length > MAX_TITLE_WORDS) return; // it tells of something
@@ -195,10 +194,9 @@ class GraphWalk {
     } else if (
       target.kind === "file" &&
       (isNext ? target.path.endsWith(".md") : isStepFile(this.tree, target.path))
-    ) {
+    )
       // Named as the step after another one it is one, whatever it is called: `step-02-resume.md` of what takes up a paused project.
-      this.connect(path, target.path, line, way, isPlain);
-    }
+      this.connect(path, target.path, line, way, way.isDefault);
   }
 
   /** The file that a key names by its path, or in another way. */
@@ -409,19 +407,11 @@ class GraphWalk {
     if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
   }
 
-  /** Steps that say only when to go back: what comes after the last of them by its number would be lost. */
   private followBehind(): void {
-    for (const path of [...this.order]) {
-      const ways = this.edgesFrom(path);
-      const goesBack = ways.length > 0 && ways.every(({ to }) => comesBefore(to, path));
-      const source = this.texts.get(path);
-      if (!goesBack || source === undefined || source.body.some(({ text }) => LAST_WORDS.test(text)))
-        continue;
-      const [only, ...others] = nextInOrder(this.tree, path);
-      if (only === undefined || others.length > 0 || this.order.includes(only) || this.used.has(only))
-        continue;
-      const next = takeNext(path, [only], this.findings);
-      if (next !== undefined) this.connect(path, next, 0, NEXT);
+    for (const path of this.order) {
+      const next = stepBehind(this.tree, path, this.edgesFrom(path), this.texts.get(path));
+      if (next === undefined || this.order.includes(next) || this.used.has(next)) continue;
+      this.connect(path, takeNext(path, [next], this.findings) ?? next, 0, NEXT);
     }
   }
 
