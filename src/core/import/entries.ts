@@ -2,10 +2,11 @@ import type { JsonObject } from "../json.js";
 import { cutText, oneLine } from "../text.js";
 import { directiveOf, tokensInBody } from "./directives.js";
 import { firstStepsOf } from "./first-steps.js";
+import { waysInFront } from "./front-ways.js";
 import { References } from "./references.js";
-import { type SourceText, readSource, textsOf, textsUnder } from "./source-text.js";
+import { type SourceText, readSource, textsOf } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source-tree.js";
-import { isEntryName, isNextKey, isStepFile, isStepFolder } from "./step-files.js";
+import { isEntryName, isStepFile, isStepFolder } from "./step-files.js";
 import { StepNames, leadsTo } from "./step-names.js";
 
 /** The forms in which workflows are found. */
@@ -156,7 +157,8 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
   }
   if ([...named].some((name) => hasSteps(tree, name, document))) return "steps";
   if (namesStep(tree, document, source)) return "steps";
-  for (const [, value] of textsUnder(source.frontmatter, isNextKey)) {
+  for (const { value, isNext } of waysInFront(source.frontmatter)) {
+    if (!isNext) continue;
     const target = references.resolve(value);
     if (target.kind === "file" && target.path.endsWith(".md")) return "steps";
   }

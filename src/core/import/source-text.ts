@@ -202,27 +202,6 @@ export function textsOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
   return new Map(texts);
 }
 
-/**
- * The texts and numbers that keys which `wanted` takes have, in lists and mappings too: below such a key all of them, below another what
- * such a key has there.
- */
-export function textsUnder(
-  frontmatter: JsonObject,
-  wanted: (key: string) => boolean,
-): readonly (readonly [key: string, text: string])[] {
-  const found: (readonly [string, string])[] = [];
-  const look = (key: string, value: JsonValue, depth: number): void => {
-    if (depth > 4 || value === null) return;
-    if (isList(value)) for (const item of value) look(key, item, depth + 1);
-    else if (isObject(value))
-      for (const [inner, item] of Object.entries(value)) look(wanted(key) ? key : inner, item, depth + 1);
-    else if (wanted(key) && typeof value === "string") found.push([key, value]);
-    else if (wanted(key) && typeof value === "number") found.push([key, String(value)]);
-  };
-  for (const [key, value] of Object.entries(frontmatter)) look(key, value, 0);
-  return found;
-}
-
 /** The variables that a file's references may begin with: its own, then its workflow's. */
 export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap<string, string> {
   return new Map([...textsOf(workflow.frontmatter), ...textsOf(own.frontmatter)]);
