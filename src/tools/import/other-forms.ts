@@ -22,19 +22,34 @@ const PROMPTS = [
   ".opencode/agent",
   ".opencode/agents",
   ".windsurf/workflows",
+  ".windsurf/rules",
   ".clinerules/workflows",
+  ".clinerules",
+  ".kiro/agents",
+  ".kiro/steering",
+  ".kiro/specs",
   ".kilocode/workflows",
   ".roo/commands",
   ".roomodes",
   ".agent/workflows",
   ".agent-os/instructions",
   ".agent-os/commands",
+  ".specify/templates",
   "templates/commands",
   "commands",
+  "prompts",
+  "AGENTS.md",
+  "CLAUDE.md",
+  "GEMINI.md",
 ];
+/** Of other tools' flows, whose nodes are no texts in files. */
+const FLOWS = ["tasks.yaml", "config/tasks.yaml", "langgraph.json", ".taskmaster"];
+const REWRITE =
+  "It is of another tool, whose flows are not imported: write what each of its parts does as a step (interlock package new begins a package).";
 
 const BEGIN = ["SKILL.md", "workflow.md"];
 const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
+const ONE = `To import one, ${ALONE} (of TOML, YAML or JSON the text of its prompt).`;
 
 /** Of links that are looked behind. */
 const MAX_LINKS = 200;
@@ -49,10 +64,20 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
     if (BEGIN.includes(basename(link)) || (await firstOf(link, BEGIN)) !== undefined)
       return `"${relative(path, link)}" is a link, and links are not followed: name it, or what it leads to.`;
   }
-  const prompts = await firstOf(path, PROMPTS);
-  return prompts === undefined
-    ? undefined
-    : `There are prompts in "${prompts}". To import one, ${ALONE} (of TOML, YAML or JSON the text of its prompt).`;
+  const within = PROMPTS.find(
+    (folder) => folder.startsWith(".") && `${path}${sep}`.includes(join(sep, folder, sep)),
+  );
+  if (within !== undefined) return `These are prompts. ${ONE}`;
+  const below = PROMPTS.filter((folder) => folder.startsWith(`${basename(path)}/`));
+  const prompts =
+    (await firstOf(path, PROMPTS)) ??
+    (await firstOf(
+      path,
+      below.map((folder) => folder.slice(basename(path).length + 1)),
+    ));
+  if (prompts !== undefined) return `There are prompts in "${prompts}". ${ONE}`;
+  const flow = await firstOf(path, FLOWS);
+  return flow === undefined ? undefined : `There is "${flow}". ${REWRITE}`;
 }
 
 function linksBelow(path: string, { root, tree }: ReadSource): readonly string[] {
@@ -66,6 +91,7 @@ function formOfFile(path: string): string | undefined {
   }
   if (/\.toml$|(?:^|[/\\])\.roomodes$/i.test(path))
     return "If it holds a prompt, put that alone into a SKILL.md in a folder of its own, and import that folder.";
+  if (/\.(?:json|ya?ml)$/i.test(path)) return REWRITE;
   return /\.(?:md|mdc|txt)$/i.test(path) ? `If it holds instructions, ${ALONE}.` : undefined;
 }
 

@@ -207,6 +207,16 @@ describe("interlock package import", () => {
       'There are prompts in ".claude/commands". To import one, copy it into',
     ],
     ["gem/.gemini/commands/plan.toml", "gem", "(of TOML, YAML or JSON the text of its prompt)"],
+    [
+      "kit/.claude/commands/plan.md",
+      "kit/.claude/commands",
+      "These are prompts. To import one, copy it into",
+    ],
+    ["kit/.cursor/rules/tea/pot.mdc", "kit/.cursor/rules/tea", "These are prompts. To import one"],
+    ["kit/.windsurf/workflows/plan.md", "kit/.windsurf", 'There are prompts in "workflows". To import one'],
+    ["kit/.kiro/steering/product.md", "kit", 'There are prompts in ".kiro/steering". To import one'],
+    ["codex/AGENTS.md", "codex", 'There are prompts in "AGENTS.md". To import one'],
+    ["crew/config/tasks.yaml", "crew", "It is of another tool, whose flows are not imported"],
   ])(
     "%s is no workflow: what it is, and what to do, is said by every command",
     async (file, folder, words) => {
