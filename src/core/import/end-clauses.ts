@@ -13,20 +13,21 @@ const ANSWERED = String.raw`(?:(?:if|the user|wenn|si|se)\s){0,2}(?:approv|accep
 const WHEN = String.raw`(?:if|when|unless|once|on|upon|in case of|otherwise|else|wenn|falls|bei|im falle?|sonst|andernfalls|ansonsten|si|s['’]ils?|sinon|en cas d['’e]|en caso de|de lo contrario|se|senão|caso|em caso de|caso contrário|altrimenti|in caso di|als|bij|indien|anders|если|при|иначе|в случае)(?![\p{L}-])|(?:如果|若|否则|否則)`;
 /** A new clause begins behind a sentence, or where the next one says when. */
 const CLAUSES = new RegExp(
-  String.raw`(?<=[.!?;…])["')\]]{0,2}\s+|[；。！？]\s?|\s[–—]\s|[,，、]?\s?(?<![\p{L}\p{N}-])(?=(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|и|или|а)\s(?:${WHEN}))|[,，]\s?(?=${WHEN})|[,，]?\s(?=or (?:else )?(?:exit|end|finish|terminate|stop|quit|leave|abort)s?\s)`,
+  String.raw`(?<=[.!?;…])["')\]]{0,2}\s+|[；。！？]\s?|\s[–—]\s|[,，、]?\s?(?<![\p{L}\p{N}-])(?=(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|и|или|а)\s(?:${WHEN}))|[,，]\s?(?=${WHEN})|(?<!\b(?:or|(?:any|some|every|no)\s?(?:thing|one|body)|what|who)|[-•])\s(?=(?:otherwise|else|sonst|andernfalls|sinon)(?![\p{L}-]))|[,，]?\s(?=or (?:else )?(?:exit|end|finish|terminate|stop|quit|leave|abort)s?\s)`,
   "iu",
 );
 const JOINS = /^(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|и|или|а)\s(?!else\b)/iu;
 
 /** "Otherwise exit …", "or end …", "on rejection end …": what leads on stands right behind. */
 const RIGHT_BEFORE = new RegExp(
-  String.raw`(?:^|[.!?;]\s)[-•\s\d.)]{0,8}(?:(?:otherwise|else|or|or else|if not|if so)[,:]?\s|(?:on|upon|in case of)\s(?:[\w-]{1,40}\s){0,3}[\w-]{1,40}[,:]?\s|(?:if|when|once|unless)\s[^:→;]{1,120}?(?:,|:|→|->|\sthen)\s{0,2}|[^:→|]{1,60}(?:→|->|=>)\s{0,2}|${ANSWERED}\s{0,2})(?:(?:then|please|simply|just|immediately|gracefully|politely|you (?:may|can|must|should))\s){0,3}$`,
+  String.raw`(?:^|[.!?;]\s)[-•\s\d.)]{0,8}(?:(?:otherwise|else|or|or else|if not|if so)[,:]?\s|(?:on|upon|in case of)\s(?:[\w-]{1,40}\s){0,3}[\w-]{1,40}[,:]?\s|(?:else\s)?(?:if|when|once|unless)\s[^:→;]{1,120}?(?:,|:|→|->|\sthen)\s{0,2}|[^:→|]{1,60}(?:→|->|=>)\s{0,2}|${ANSWERED}\s{0,2})(?:(?:then|please|simply|just|immediately|gracefully|politely|you (?:may|can|must|should))\s){0,3}$`,
   "iu",
 );
 const VERBS = "exit|end|finish|terminate|stop|quit|leave|abort|halt|close|conclude";
-const WORKFLOW = "(?:the |this )?(?:whole |entire |current )?workflow";
+const WORKFLOW =
+  "(?:(?:the |this )?(?:whole |entire |current )?(?:workflow|session)|(?:the|this) (?:whole |entire |current )?run)";
 const ENDS = new RegExp(
-  String.raw`\b(?:(?:${VERBS})s? ${WORKFLOW}(?!\s(?:step|file|document|plan|section|summary|overview|status|editing|session|and (?:ask|wait|resume))\b|[-_])|the workflow (?:ends|stops|terminates|is (?:over|done|completed?|finished))|workflow (?:is )?(?:over|done|completed?|finished|ends))\b(?![\w-])`,
+  String.raw`\b(?:(?:${VERBS})s? ${WORKFLOW}(?!\s(?:step|file|document|plan|section|summary|overview|status|editing|session|state|log|notes|time|of|in|on|and (?:ask|wait|resume))\b|[-_])|the workflow (?:ends|stops|terminates|is (?:over|done|completed?|finished))|workflow (?:is )?(?:over|done|completed?|finished|ends))\b(?![\w-])`,
   "i",
 );
 
@@ -48,14 +49,26 @@ const OF_A_CASE = new RegExp(
 );
 const ELSEWHERE_ON = /\.md\b|\bstep[-_]\d|\{\w{0,60}(?:step|next)\w{0,60}\}/i;
 /** "If the workflow ends, …", "until the user ends the workflow" */
-const ASKS = /\b(?:if|when|unless|until|before|after|once|wenn|falls|bevor|nachdem)\b[^,:→]{0,120}$/i;
+const ASKS =
+  /\b(?:if|when|unless|until|before|after|once|wenn|falls|bevor|nachdem)\b(?![^,:→]{0,120}\b(?:then|dann)\b)[^,:→]{0,120}$/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until|nie|niemals|nicht)\b[^.;:!?]{0,80}$/i;
+
+/** "- Rejected: end", "No → END", "| Rejected | end |": the end in the place where lines beside it name a step. */
+const END = "(?:end|exit|finish|fin|ende|fim|fine|конец|结束|結束|終了|종료)";
+const BARE_END = new RegExp(
+  String.raw`^(?!\|)[-•*\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
+  "iu",
+);
+const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 
 /** The clause of a line, without marks, that ends the whole workflow in a case; undefined where none does. */
 export function endingClause(line: string): string | undefined {
   if (line.startsWith("|")) return undefined; // a row's cells are no clauses
   const clauses = line.slice(0, MAX_LINE).split(CLAUSES);
-  return clauses.map((clause) => clause.trim().replace(JOINS, "")).find(endsInACase);
+  const isOfWays = NAMES_STEP.test(line);
+  return clauses
+    .map((clause) => clause.trim().replace(JOINS, ""))
+    .find((clause) => endsInACase(clause) || (isOfWays && BARE_END.test(clause)));
 }
 
 function endsInACase(clause: string): boolean {
@@ -69,14 +82,6 @@ function endsInACase(clause: string): boolean {
   const lead = said.slice(0, elsewhere.index);
   return !isDenied(lead, NEVER) && !deniedElsewhere(lead);
 }
-
-/** "- Rejected: end", "No → END", "| Rejected | end |": the end in the place where lines beside it name a step. */
-const END = "(?:end|exit|finish|fin|ende|fim|fine|конец|结束|結束|終了|종료)";
-const BARE_END = new RegExp(
-  String.raw`^(?!\|)[-•*\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
-  "iu",
-);
-const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 
 /** The item or row of a list of ways that leads to the end. */
 export function bareEnd(lines: readonly string[]): string | undefined {

@@ -40,7 +40,7 @@ const OFFER =
 const ITEM = /^[-•\s>]{0,8}(?:if\s)?[[(]?([A-Z]\d?)(?:[\])]|\s?[:)—–])/i;
 /** What an offer does: it ends the workflow, and leads to no step. */
 const ENDS_IT =
-  /\b(?:exit|end|finish|terminate|stop|quit|leave|abort)s?(?: (?:the|this))? workflow\b(?!\s(?:step|file|document|plan|section|summary|overview|status|editing\b|session\sstate)|[-_])|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])/i;
+  /\b(?:exit|end|finish|terminate|stop|quit|leave|abort)s?(?: (?:(?:the|this) )?(?:workflow|session)| (?:the|this) run)\b(?!\s(?:step|file|document|plan|section|summary|overview|status|editing\b|session\sstate|state|log|notes|time|of|in|on)\b|[-_])|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])/i;
 const GOES_ELSEWHERE =
   /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;

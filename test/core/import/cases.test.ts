@@ -200,3 +200,8 @@ test("a row that says what comes after a step is no case", () => {
   );
   expect(to).toEqual(["step-02-leaf"]);
 });
+
+test("of several ways in a line each has the words right before its arrow", () => {
+  const line = "Gate: approve → `./step-02-leaf.md`; ask for more → `./step-03-cup.md`";
+  expect(potOf(line).labels).toEqual(["step-02-leaf: approve", "step-03-cup: ask for more"]);
+});

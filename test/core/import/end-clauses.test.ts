@@ -38,6 +38,13 @@ test.each([
   [`加载 ${ON}。如果拒绝，结束工作流。`, "如果拒绝，结束工作流"],
   [`Load ${ON}。拒否された場合はワークフローを終了する。`, "拒否された場合はワークフローを終了する"],
   [`Load ${ON}. 거부되면 워크플로를 종료합니다.`, "거부되면 워크플로를 종료합니다."],
+  [`IF approved THEN load ${ON} ELSE IF rejected THEN END WORKFLOW`, "ELSE IF rejected THEN END WORKFLOW"],
+  [`- IF C: load ${ON}\n- IF F: End the session`, "- IF F: End the session"],
+  [
+    `Load ${ON}. If the pot leaks: **stop the run** and say so.`,
+    "If the pot leaks: stop the run and say so.",
+  ],
+  [`gate: approve → ${ON}; reject → end.`, "reject → end."],
   [`- Approved: ${ON}\n- Rejected: end`, "- Rejected: end"],
   [`- Yes → ${ON}\n- No → END`, "- No → END"],
   [`| Case | Next step |\n| --- | --- |\n| warm | ${ON} |\n| cold | End |`, "cold End"],
@@ -58,6 +65,8 @@ test.each([
   `Load ${ON}. Si rejeté, ne pas terminer le workflow.`,
   `加载 ${ON}。如果拒绝，不要结束工作流。`,
   `Load ${ON}.\n\n- draft → review\n- review → done`,
+  `Load ${ON}. If asked, end the session log with a line.`,
+  `Load ${ON}. If the test fails, stop run 2.`,
   `Load ${ON}. On rejection end the workflow step and ask again.`,
   `- start: 0\n- Load ${ON}\n\n- range: end`,
 ])("what tells of the end, or denies it, is no way there: %s", (lines) => {
