@@ -212,7 +212,7 @@ export function labelOf(
   const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  const end = [...part.matchAll(/[.!?;]\s/g)].at(-1)?.index ?? 0;
+  const end = [...part.matchAll(/[.!?;]\s|,\s(?:and\s)?then\s/gi)].at(-1)?.index ?? 0;
   if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
   const inline = (INLINE_CASE.exec(before) ?? INLINE_WORDS.exec(before))?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
@@ -255,6 +255,7 @@ function whenOf(lead: string, rest: string): string | undefined {
     ?.replaceAll(/\s+/g, " ")
     .trim()
     .replace(/[.,;\s]{1,20}$/, "")
+    .replace(VERB_AT_END, "")
     .replace(/^([^()]*)\)$/, "$1");
   const isOther = OTHERWISE.test(found?.[0] ?? "");
   if (isOther && DONE_OTHERWISE.test(beforeVerb(words ?? ""))) return "otherwise";
@@ -262,6 +263,10 @@ function whenOf(lead: string, rest: string): string | undefined {
   if (words === undefined || (last === undefined && words.includes(".md"))) return undefined; // it is another one's
   return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
 }
+
+/** "If it is warm go to X": where no comma parts a case from what is done. */
+const VERB_AT_END =
+  /(?<=\S)(?:\sthen)?\s(?:go(?:es)?(?: back| on)? to|goto|proceed to|continue (?:to|with)|return to|jump to|skip to|move (?:on )?to|load)$/i;
 
 /** What stands before the word of a text that leads on; the whole text where none does. */
 function beforeVerb(words: string): string {
@@ -287,7 +292,7 @@ export function sentenceIn(text: string): string {
 
 /** "Anything else" and "or else" are no other case. */
 const CONDITION =
-  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else))(?:if|when|wenn|falls|unless|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
 const OTHERWISE = /^(?:otherwise|else|sonst)/i;
 /** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
 const DONE_OTHERWISE =

@@ -267,7 +267,7 @@ export class PackageMaker {
       const isThere = this.custom === undefined || valueUnder(this.custom, name) !== undefined;
       return isThere ? undefined : "which no layer of its customisation has";
     }
-    if (this.dottedValue(name) !== undefined) return undefined;
+    if (/^\.[A-Z]/.test(name) || this.dottedValue(name) !== undefined) return undefined; // `docker ps --format "{{.Names}}"`
     const several = this.config.ambiguous.get(name.slice(1));
     if (several === undefined) return "which no configuration has";
     return `which the configuration has as ${several.slice(0, 5).map(named).join(" and ")}`;

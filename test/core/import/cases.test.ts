@@ -109,11 +109,7 @@ test.each([
     "unless it is cold",
     "it is cold",
   ],
-  [
-    "For each pot: load `step-02-leaf.md`, when none is left load `step-03-cup.md`.",
-    "next",
-    "none is left load",
-  ],
+  ["For each pot: load `step-02-leaf.md`, when none is left load `step-03-cup.md`.", "next", "none is left"],
 ])("a condition is said of its own step, and the right way round: %s", (line, first, second) => {
   expect(potOf(line).labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
 });
@@ -204,4 +200,15 @@ test("a row that says what comes after a step is no case", () => {
 test("of several ways in a line each has the words right before its arrow", () => {
   const line = "Gate: approve → `./step-02-leaf.md`; ask for more → `./step-03-cup.md`";
   expect(potOf(line).labels).toEqual(["step-02-leaf: approve", "step-03-cup: ask for more"]);
+});
+
+test.each([
+  ["If it is warm go to ./step-03-cup.md", ["step-03-cup: it is warm", "step-02-leaf: next"]],
+  ["Loop back to step 1 until it is warm, then go to step 3.", ["step-03-cup: next"]],
+  [
+    "Upon approval go to step 2. Upon rejection → step-03-cup.",
+    ["step-03-cup: rejection", "step-02-leaf: approval"],
+  ],
+])("what is said of another way is no case of this one: %s", (line, labels) => {
+  expect(potOf(line).labels).toEqual(labels);
 });

@@ -67,7 +67,7 @@ test("the central configuration has four layers, and what stands in braces of an
       "kit/_bmad/custom/config.toml": '[core]\nuser_name = "Cy"\n',
       "kit/_bmad/custom/config.user.toml": '[core]\nuser_name = "Di"\n',
     },
-    "{{.user_name}}, {user_name} and {{config.core.user_name}} write {{.shelf}}/x.md, {output_folder}/y.md, {{.kind}} and {{.gone}}.",
+    "{{.user_name}}, {user_name} and {{config.core.user_name}} write {{.shelf}}/x.md, {output_folder}/y.md, {{.kind}} and {{.gone}}. See `docker ps --format '{{.Names}}'`.",
   );
   expect(imported.files.get("steps/workflow.md")).toContain(
     "Di, Di and Di write @project/out/shelf/x.md, @project/out/y.md, {{.kind}} and {{.gone}}.",

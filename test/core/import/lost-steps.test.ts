@@ -131,3 +131,20 @@ test("a step that says only when to go back goes on to the next one by its numbe
     'warning steps/step-02-leaf.md:0 names no step after it: "step-03-cup.md" was taken, by its number',
   );
 });
+
+test("a step that says only when to pass the next one over goes on to it as well", () => {
+  const made = (line: string) =>
+    importOf({
+      "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+      "steps/step-01-pot.md": page({}, "# Pot", "", line),
+      "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-03-cup.md"),
+      "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
+    });
+  const skips = made("Only if the guest asks, jump ahead to `./step-03-cup.md`, otherwise continue.");
+  expect(ways(skips).toSorted()).toEqual([
+    "step-01-pot -next*-> step-02-leaf",
+    "step-01-pot -the guest asks-> step-03-cup",
+    "step-02-leaf -next*-> step-03-cup",
+  ]);
+  expect(ways(made("[C] Continue: load `./step-03-cup.md`"))).toEqual(["step-01-pot -C*-> step-03-cup"]);
+});
