@@ -46,6 +46,21 @@ export function protectingRule(
   return placesOf(unwritable, folded).find(forbids)?.rule;
 }
 
+/**
+ * As `protectingRule`, for names below a directory of the host: a rule that is a path of names (`.config/gh`) holds as well where
+ * that directory is the first of them.
+ */
+export function protectingRuleIn(
+  directory: string,
+  rules: ProtectedPaths,
+  names: readonly string[],
+  access: Access,
+  checked = 0,
+): string | undefined {
+  const above = directory.split(/[\\/]/u).filter((name) => name !== "");
+  return protectingRule(rules, [...above, ...names], access, above.length + checked);
+}
+
 interface FoundRule {
   readonly rule: string;
   readonly from: number;

@@ -8,7 +8,7 @@ import {
   type Access,
   DEFAULT_PROTECTED_PATHS,
   type ProtectedPaths,
-  protectingRule,
+  protectingRuleIn,
 } from "../../core/tools/name-rules.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { withFileLock } from "../disk/fenced-lock.js";
@@ -240,7 +240,8 @@ export class Roots {
   private approves(real: string, access: Access, shown = real): Result<undefined> {
     const rules = this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
     const isFree = (root: string) =>
-      protectingRule(
+      protectingRuleIn(
+        root,
         rules,
         relative(root, real)
           .split(sep)

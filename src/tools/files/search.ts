@@ -4,7 +4,7 @@ import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { SearchArguments } from "../../core/tools/tool-specs.js";
 import { readChildren } from "../sandbox/directory-children.js";
 import { systemErrorCode } from "../sandbox/faults.js";
-import { protectingRule } from "../../core/tools/name-rules.js";
+import { protectingRuleIn } from "../../core/tools/name-rules.js";
 import { Pacer } from "../sandbox/pacer.js";
 import { type PinnedEntry, openPinnedFileSync } from "../sandbox/pinned-entry.js";
 import { forbiddenEntries, resolveExisting } from "../sandbox/resolve.js";
@@ -52,9 +52,9 @@ export function searchFiles(
     const finder = parsePattern(args.pattern);
     const { entry: target, names } = resolveExisting(workspace, path);
     try {
-      const { protectedPaths } = mountOf(workspace, path);
+      const { root, protectedPaths } = mountOf(workspace, path);
       const isProtected = (below: readonly string[]) =>
-        protectingRule(protectedPaths, below, "read", below.length - 1) !== undefined;
+        protectingRuleIn(root, protectedPaths, below, "read", below.length - 1) !== undefined;
       const budget = new ResultBudget(args.maxMatches ?? DEFAULT_MATCHES, limits.maxReadBytes);
       const context = { before: args.before ?? DEFAULT_CONTEXT, after: args.after ?? DEFAULT_CONTEXT };
       const pacer = new Pacer(bounds.maxDurationMs, signal);

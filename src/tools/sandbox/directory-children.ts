@@ -1,8 +1,9 @@
 import { type Dirent, opendirSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
-import { type ProtectedPaths, protectingRule } from "../../core/tools/name-rules.js";
+import { protectingRuleIn } from "../../core/tools/name-rules.js";
 import type { Pacer } from "./pacer.js";
 import type { PinnedEntry } from "./pinned-entry.js";
+import type { Mount } from "./workspace.js";
 
 /** More entries than this are not looked at: a directory of a million costs what one of this size does. */
 export const MAX_DIRECTORY_ENTRIES = 100_000;
@@ -40,7 +41,7 @@ export async function readChildren(
 /** As `readChildren`, without those that a rule keeps from being read. `above` are the names from the mount's root to the directory. */
 export async function readPermittedChildren(
   directory: PinnedEntry,
-  { protectedPaths }: { readonly protectedPaths: ProtectedPaths },
+  { root, protectedPaths }: Pick<Mount, "root" | "protectedPaths">,
   above: readonly string[],
   pacer: Pacer,
 ): Promise<Children> {
@@ -48,7 +49,8 @@ export async function readPermittedChildren(
   const permitted: string[] = [];
   for (const name of names) {
     const path = [...above, name.replace(/\/$/u, "")];
-    if (protectingRule(protectedPaths, path, "read", above.length) === undefined) permitted.push(name);
+    if (protectingRuleIn(root, protectedPaths, path, "read", above.length) === undefined)
+      permitted.push(name);
     if (pacer.due) await pacer.pause();
   }
   return { names: permitted, complete };

@@ -56,6 +56,13 @@ describe("a registered root", () => {
     }
   });
 
+  test("that is the first name of a protected path does not open what follows in it", async () => {
+    valueOf(await store.roots.add(at("project/.github"), "write"));
+    expect(permit(at("project/.github"))).toMatchObject({ ok: true });
+    expect(permit(at("project/.github/workflows"))).toMatchObject(VIOLATION);
+    expect(permit(at("project/.github/workflows"), "read")).toMatchObject({ ok: true });
+  });
+
   test("that another directory has taken the place of is none, until it is registered again", async () => {
     valueOf(await store.roots.add(at("project"), "write"));
     await rename(at("project"), at("moved"));

@@ -264,6 +264,28 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     expect(results.map(codeOf)).toEqual(results.map(() => "E_SANDBOX_VIOLATION"));
   });
 
+  test("M5: a project whose own folder is the first name of a protected path does not open it", async () => {
+    scratch.put("project/.config/gh/hosts.yml", "SECRET");
+    scratch.put("project/.config/notes.txt", "open");
+    scratch.put("project/.vscode/notes.txt", "open");
+    const within = (name: string) => {
+      const roots = { ...scratch.options.roots, project: scratch.at(`project/${name}`) };
+      return openWorkspaceWith(pins, { ...scratch.options, roots });
+    };
+    const config = within(".config");
+    results.push(
+      ...(await useAll(config, "@project/gh/hosts.yml")),
+      ...(await useAll(config, "@project/gh")),
+    );
+    results.push(await writeFile(within(".vscode"), { path: "@project/tasks.json", content: "x" }, LIMITS));
+    expect(results.map(codeOf)).toEqual(results.map(() => "E_SANDBOX_VIOLATION"));
+    expect(await listDirectory(config, { path: "@project" })).toMatchObject({ entries: ["notes.txt"] });
+    expect(await searchFiles(config, { path: "@project", pattern: "SECRET" }, LIMITS)).toMatchObject({
+      matches: [],
+    });
+    expect(await readFile(config, { path: "@project/notes.txt" }, LIMITS)).toMatchObject({ content: "open" });
+  });
+
   test("M5: an exception opens what it covers, and no more", async () => {
     scratch.put("project/.git/HEAD", "ref");
     scratch.put("project/.git/config", "SECRET");
