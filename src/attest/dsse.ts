@@ -108,12 +108,11 @@ function named(read: () => KeyObject, problem: string): NamedKey {
   return { keyid: createHash("sha256").update(spki).digest("hex"), key };
 }
 
-/** Of either alphabet, with or without its padding; undefined for anything else, so that no byte can change unseen. */
+/** Of one alphabet or the other, with all of its padding or none; undefined for anything else, so that no byte can change unseen. */
 function bytesIn(text: string): Buffer | undefined {
-  const plain = text
-    .replaceAll("-", "+")
-    .replaceAll("_", "/")
-    .replace(/={1,2}$/, "");
-  const bytes = Buffer.from(plain, "base64");
-  return bytes.toString("base64").replace(/=+$/, "") === plain ? bytes : undefined;
+  const bytes = Buffer.from(text, "base64"); // of either alphabet
+  const padded = bytes.toString("base64");
+  const urlSafe = padded.replaceAll("+", "-").replaceAll("/", "_");
+  const spellings = [padded, urlSafe].flatMap((each) => [each, each.replace(/=+$/, "")]);
+  return spellings.includes(text) ? bytes : undefined;
 }

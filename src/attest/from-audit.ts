@@ -5,6 +5,8 @@ import type { Decision, RunPredicate } from "./statement.js";
 export interface AuditStory extends Pick<RunPredicate, "path" | "decisions" | "answers" | "models"> {
   /** The SHA-256 that each file had when the run wrote it last, by its path in the project, or in `{session-folder}/`. */
   readonly written: ReadonlyMap<string, string>;
+  /** The SHA-256 of the state document after its last change by a tool; what the engine changes in it, the log does not tell. */
+  readonly document: string | undefined;
 }
 
 const DOCUMENT = "@state/workflow.md";
@@ -21,6 +23,7 @@ export function storyOf(lines: readonly (JsonObject | undefined)[]): AuditStory 
   const answers: RunPredicate["answers"] = [];
   const models = new Map<string, { names: Set<string>; turns: number }>();
   const written = new Map<string, string>();
+  let document: string | undefined;
   const stand = (nodeId: string, seq: number): void => {
     if (nodeId !== "" && path.at(-1)?.nodeId !== nodeId) path.push({ seq, nodeId });
   };
@@ -44,13 +47,14 @@ export function storyOf(lines: readonly (JsonObject | undefined)[]): AuditStory 
     const decision = decisionOf(line, seq, nodeId);
     if (decision !== undefined) {
       decisions.push(decision);
+      if (decision.verdict === "accepted") document = textOf(objectOf(line["output"])["sha256After"]);
       if (decision.verdict === "accepted" && decision.to !== undefined) stand(decision.to, seq);
     }
     const file = writtenBy(line);
     if (file !== undefined) written.set(file.name, file.sha256);
   }
   const byNode = [...models].map(([nodeId, { names, turns }]) => ({ nodeId, models: [...names], turns }));
-  return { path, decisions, answers, models: byNode, written };
+  return { path, decisions, answers, models: byNode, written, document };
 }
 
 /** Of a call that would change the state document: what the guard said of it. */

@@ -29,14 +29,12 @@ export interface AttestedRun {
 /** The statement about a run that is over, as it is signed. Pure. */
 export function makeStatement(run: AttestedRun): RunStatement {
   const { metadata } = run.facts;
-  const { written, ...story } = storyOf(linesOf(run.log));
+  const { written, document, ...story } = storyOf(linesOf(run.log));
   const { runId, phase, createdAt, workflowRef: workflow, forkedFrom, packageId } = metadata;
   const files = run.graph === null ? sessionFiles(run, written) : projectFiles(run, written);
   const own = [
     { name: `${STORE_SUBJECTS}logs/execution.jsonl`, digest: { sha256: hashOf(run.log) } },
-    ...(run.document === undefined
-      ? []
-      : [{ name: STATE_DOCUMENT, digest: { sha256: hashOf(run.document) } }]),
+    ...(run.document === undefined ? [] : [documentSubject(hashOf(run.document), document)]),
   ];
   return {
     _type: STATEMENT_TYPE,
@@ -63,6 +61,8 @@ export function makeStatement(run: AttestedRun): RunStatement {
   };
 }
 
+const WHEN_SIGNED = { hashed: "when-signed" } as const;
+
 type Subjects = RunStatement["subject"];
 
 /**
@@ -79,7 +79,7 @@ function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, s
     ...[...written].map(([path, sha256]) => subjectOf(path, sha256)),
     ...[...listed].map(([path, sha256]) => ({
       ...subjectOf(path, sha256),
-      annotations: { hashed: "when-signed" as const },
+      annotations: WHEN_SIGNED,
     })),
   ];
 }
@@ -103,6 +103,12 @@ function sessionFiles({ facts }: AttestedRun, written: ReadonlyMap<string, strin
         )
       : { name, digest: { sha256 } },
   );
+}
+
+/** The document as it lies there, and whether the chain knows it so. */
+function documentSubject(sha256: string, logged: string | undefined): Subjects[number] {
+  const subject = { name: STATE_DOCUMENT, digest: { sha256 } };
+  return sha256 === logged ? subject : { ...subject, annotations: WHEN_SIGNED };
 }
 
 /** What of a graph is said: its nodes and edges. */

@@ -113,6 +113,17 @@ describe("an envelope", () => {
     expect(openEnvelope(parseEnvelope(JSON.stringify(other)), TYPE, [A.checks])).toEqual(body);
   });
 
+  test("is not read in both at once, nor with half of its padding", () => {
+    const body = Buffer.from("fbffbf3e3f3e3f", "hex"); // +/+/Pj8+Pw==
+    const read = (payload: string) => {
+      const envelope = { ...signEnvelope(TYPE, body, [A.signs]), payload };
+      return openEnvelope(parseEnvelope(JSON.stringify(envelope)), TYPE, [A.checks]);
+    };
+    for (const payload of ["+/+/Pj8+Pw==", "-_-_Pj8-Pw", "-_-_Pj8-Pw=="]) expect(read(payload)).toEqual(body);
+    for (const payload of ["+/+/Pj8-Pw==", "-/+/Pj8+Pw", "+/+/Pj8+Pw=", "+/+/Pj8+Px=="])
+      expect(() => read(payload)).toThrow(NotSigned);
+  });
+
   test("with a field twice is refused: another reader would take the other one", () => {
     const text = JSON.stringify(signEnvelope(TYPE, Buffer.from("{}"), [A.signs]));
     expect(() => parseEnvelope(text.replace("{", '{"payload":"W10=",'))).toThrow("stands here twice");

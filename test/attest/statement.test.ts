@@ -66,7 +66,7 @@ test("a node that the engine went through is on the way, and was accepted", () =
 
 const story = storyOf(LOG);
 const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatement => {
-  const { written: _, ...told } = story;
+  const { written: _, document: __, ...told } = story;
   return {
     _type: STATEMENT_TYPE,
     subject: [
@@ -308,6 +308,28 @@ describe("artifacts", () => {
       "@project/@state/z.md",
       "@state/logs/execution.jsonl",
     ]);
+  });
+
+  test("the state document is the log's, or said to be what lay there when it was signed", () => {
+    const saved = { ...move("a", "b"), output: { ...move("a", "b").output, sha256After: sha256("last") } };
+    const refused = { ...refusedMove("b", "c"), sha256After: sha256("other") };
+    const documentOf = (text: string, lines: readonly object[]) => {
+      const log = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const head = { lines: lines.length, sha256: "" };
+      const rest = { rehearsal: false, log, head, knownToTemporal: true, version: "0.2.0" };
+      const graph = { entryNodeId: "a", nodes: [], edges: [] };
+      const document = Buffer.from(text);
+      return makeStatement({ facts, artifacts: [], graph, document, ...rest }).subject.at(-1);
+    };
+    const name = "@state/workflow.md";
+    const asIs = { name, digest: { sha256: sha256("last") } };
+    expect(documentOf("last", [turn("a"), saved, refused])).toEqual(asIs);
+    expect(documentOf("altered", [turn("a"), saved])).toEqual({
+      name,
+      digest: { sha256: sha256("altered") },
+      annotations: { hashed: "when-signed" },
+    });
+    expect(documentOf("last", [turn("a")])).toEqual({ ...asIs, annotations: { hashed: "when-signed" } });
   });
 
   test("of a bundle run in a folder that is called as a run's own files are, are files of the project", () => {

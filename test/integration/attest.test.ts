@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,7 +11,7 @@ import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { step } from "../fakes/walk.js";
 import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
-import { MAIN, type Outcome, Shell, jsonOf, shellOf } from "./shell.js";
+import { MAIN, type Outcome, ROOT, Shell, jsonOf, shellOf } from "./shell.js";
 
 const WALK = [
   { calls: [call("fs_write", { path: "@project/artifacts/out.md", content: "# Out\n" })] },
@@ -20,6 +21,12 @@ const WALK = [
   { calls: [step("middle", "finish")] },
   { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
 ];
+
+/** How the page has a statement checked without us. */
+const [, BY_HAND = ""] =
+  /^## Without Interlock\n[^]*?^```sh\n([^]*?)^```$/m.exec(
+    readFileSync(join(ROOT, "docs/attestation.md"), "utf8"),
+  ) ?? [];
 
 async function completedRun(bench: Bench): Promise<string> {
   const run = await bench.start(twoNodePackage());
@@ -229,7 +236,13 @@ test("what a run lists and has not written is attested as what lay there, and a 
     { name: "@project/@state/workflow.md", digest },
     { name: "README.md", digest, annotations: { hashed: "when-signed" } },
   ]);
+  await copyFile(file, join(bench.projectRoot, "run.att.json"));
+  await copyFile(key.open, join(bench.projectRoot, "operator.pub.pem"));
+  const byHand = () => promisify(execFile)("bash", ["-ec", BY_HAND], { cwd: bench.projectRoot });
+  const ours = "@state/workflow.md: OK\nREADME.md: OK\n";
+  await expect(byHand()).resolves.toMatchObject({ stdout: `Signature Verified Successfully\n${ours}` });
   await writeFile(join(bench.projectRoot, "@state/workflow.md"), "# Yours\n");
+  await expect(byHand()).rejects.toMatchObject({ stdout: expect.stringContaining("workflow.md: FAILED") });
   await expect(verify()).resolves.toMatchObject({
     code: 1,
     stdout: expect.stringContaining("@project/@state/workflow.md is not what the run has made."),

@@ -16,6 +16,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "README.md: npm ci && npm pack": "package-types.test.ts packs, and uses the tarball from a project",
   "README.md: npx interlock worker": "it serves until Ctrl-C: two-workers.test.ts runs it",
   "docs/attestation.md: $ openssl": "shows what is printed: attest.test.ts makes keys, attests and verifies",
+  "docs/attestation.md: jq": "needs a statement: attest.test.ts runs it on one",
   "docs/bundles.md: npx interlock bundle run <workflow.yaml>":
     "the form of the command that the block before it is",
   "docs/chaos.md: npm run chaos": "it takes minutes; chaos has a job of its own",
