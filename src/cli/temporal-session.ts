@@ -1,6 +1,7 @@
 import { unlessAborted } from "../client/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../client/client.js";
+import { isNotLetIn } from "../client/grpc-status.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
@@ -213,14 +214,17 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
     return await InterlockClient.connect(options);
   } catch (error) {
     const reason = wordsOf(error);
-    throw new NoTemporal(unreachedWords(address, reason), { cause: error });
+    throw new NoTemporal(unreachedWords(address, reason, isNotLetIn(error)), { cause: error });
   } finally {
     clearTimeout(silence);
   }
 }
 
-/** Pure. Who shows a certificate does answer: another address is no remedy. */
-export function unreachedWords(address: string, reason: string): string {
+/** Pure. Who shows a certificate, or refuses, does answer: another address is no remedy. */
+export function unreachedWords(address: string, reason: string, isRefused = false): string {
+  if (isRefused) {
+    return `Temporal at ${address} does not let this in (${reason.replace(/\.$/, "")}). TEMPORAL_API_KEY, or a client certificate, says who asks. See: interlock doctor`;
+  }
   const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
   if (!isOurs && /certificate|altnames/i.test(reason)) {
     return `The certificate of ${address} is not accepted (${reason}). Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.`;

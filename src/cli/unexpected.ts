@@ -25,7 +25,8 @@ export async function unexpected(error: unknown): Promise<string> {
   if (DENIED.has(systemCode(error)) && "syscall" in error && "path" in error) {
     return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is; interlock doctor says how the store stands.`;
   }
-  const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
+  const mayBeTemporals =
+    "code" in error || /^(?:ServiceError|NamespaceNotFoundError|TransportError)$/.test(error.name);
   const words = mayBeTemporals
     ? (await import("../client/temporal-words.js")).temporalWords(error)
     : undefined;

@@ -27,3 +27,9 @@ export function statusIn(error: unknown): GrpcStatus | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].find((each) => isGrpcServiceError(each));
 }
+
+/** Whether Temporal does not let this in: it answers, and will say so the next time as well. */
+export function isNotLetIn(error: unknown): boolean {
+  const code = statusIn(error)?.code;
+  return code === PERMISSION_DENIED || code === UNAUTHENTICATED;
+}

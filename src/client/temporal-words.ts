@@ -14,6 +14,8 @@ const SEE = "See: interlock doctor";
 
 /** What Temporal has refused, or that it does not answer any more; undefined for what is no word of Temporal's. */
 export function temporalWords(error: unknown): string | undefined {
+  const undescribed = error instanceof Error ? UNDESCRIBED.exec(error.message)?.groups : undefined;
+  if (undescribed !== undefined) return undescribedWords(undescribed);
   const cause = error instanceof Error ? error.cause : undefined;
   const said = [error, cause].find((each) => isGrpcServiceError(each) || isNoNamespace(each));
   if (said === undefined && !(error instanceof ServiceError)) return undefined;
@@ -25,12 +27,27 @@ export function temporalWords(error: unknown): string | undefined {
       return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;
     case PERMISSION_DENIED:
     case UNAUTHENTICATED:
-      return `Temporal does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
+      return notLetIn(reason);
     case UNIMPLEMENTED:
       return `What answers at Temporal's address is no Temporal, or one that does not know this (${reason}). ${SEE}`;
     default:
       return `Temporal refuses this: ${reason}.`;
   }
+}
+
+/** What a worker that begins is told of its namespace: its core repeats the whole status, as Rust shows one. */
+const UNDESCRIBED =
+  /^Namespace (?<namespace>\S+) was not found or otherwise could not be described: .*?\bcode: (?<code>\w+), message: "(?<said>[^"]*)"/s;
+
+function undescribedWords({ namespace = "", code = "", said = "" }: Record<string, string>): string {
+  const reason = said.replace(/\.$/, "");
+  if (code === "NotFound") return `${reason}. TEMPORAL_NAMESPACE names it. ${SEE}`;
+  if (code === "PermissionDenied" || code === "Unauthenticated") return notLetIn(reason);
+  return `Temporal does not tell of the namespace ${namespace} (${reason}). ${SEE}`;
+}
+
+function notLetIn(reason: string): string {
+  return `Temporal does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
 }
 
 /** The client has a class for it in some places; the server says it in others. */

@@ -40,3 +40,10 @@ test("a Temporal that does not answer is not waited for", async () => {
   const run = { ...runThat([silence]), pendingWork: () => Promise.reject(new Error("unavailable")) };
   await expect(stateOnceAsked(run, 0)).rejects.toThrow("Failed to query Workflow");
 });
+
+test.each([7, 16])("a Temporal that does not let this in is not waited for: %s", async (code) => {
+  const status = Object.assign(new Error("Request unauthorized."), { code, details: "", metadata: {} });
+  const refused = new ServiceError("Failed to query Workflow", { cause: status });
+  const run = runThat([() => Promise.reject(refused), () => Promise.resolve(said)]);
+  await expect(stateOnceAsked(run, 0)).rejects.toBe(refused);
+});

@@ -14,6 +14,9 @@ test("a run that cannot be followed because Temporal is gone is said to be kept"
     cause: gone,
   });
   expect(unfollowed(gone, "r-1", false)).toMatchObject({ message: expect.stringMatching(/are back\.$/) });
+  const status = Object.assign(new Error("Request unauthorized."), { code: 16, details: "", metadata: {} });
+  const barred = new ServiceError("Failed to query Workflow", { cause: status });
+  expect(unfollowed(barred, "r-1", false)).toBe(barred); // it answers: what it says is told
   const other = new Error("something else");
   expect(unfollowed(other, "r-1", true)).toBe(other);
 });

@@ -12,6 +12,13 @@ const grpc = (code: number, details: string) =>
   Object.assign(new Error(`${code} X: ${details}`), { code, details, metadata: {} });
 const wrapped = (cause: Error) => new ServiceError("Failed to describe workflow", { cause });
 
+/** As a worker's core does. */
+const undescribed = (code: string, said: string) => {
+  const status = `Status { code: ${code}, message: "${said}", details: b"\\x08", source: None }`;
+  const words = `Namespace nope was not found or otherwise could not be described: ${status}`;
+  return Object.assign(new Error(words), { name: "TransportError" });
+};
+
 test.each([
   [grpc(5, "Namespace nope is not found."), /^Namespace nope is not found\. TEMPORAL_NAMESPACE names it/],
   [new NamespaceNotFoundError("nope"), /^Namespace not found: 'nope'\. TEMPORAL_NAMESPACE names it/],
@@ -22,6 +29,15 @@ test.each([
     wrapped(grpc(3, "WorkflowId length exceeds limit.")),
     /^Temporal refuses this: WorkflowId length exceeds limit\.$/,
   ],
+  [
+    undescribed("NotFound", "Namespace nope is not found."),
+    /^Namespace nope is not found\. TEMPORAL_NAMESPACE/,
+  ],
+  [
+    undescribed("PermissionDenied", "Request unauthorized."),
+    /^Temporal does not let this in \(Request unauthorized\)\. TEMPORAL_API_KEY/,
+  ],
+  [undescribed("Internal", "odd"), /^Temporal does not tell of the namespace nope \(odd\)\. See/],
   [new ServiceError("Failed to query Workflow"), /^Temporal refuses this: Failed to query Workflow\.$/],
 ])(
   "what Temporal says to a command is a sentence without the names of classes: %s",

@@ -19,6 +19,14 @@ test("what the other side says of a client's certificate is not told of its own"
   );
 });
 
+test("a Temporal that lets nobody in does answer, and no other address is advised", () => {
+  const words = unreachedWords("[::1]:7233", "Request unauthorized.", true);
+  expect(words).toMatch(
+    /^Temporal at \[::1\]:7233 does not let this in \(Request unauthorized\)\. TEMPORAL_API_KEY/,
+  );
+  expect(words).not.toContain("TEMPORAL_ADDRESS");
+});
+
 test("where nothing answers the address is to be checked", () => {
   expect(unreachedWords("[::1]:7233", "connect ECONNREFUSED ::1:7233")).toContain("Check TEMPORAL_ADDRESS");
 });

@@ -40,3 +40,9 @@ test("a program that waits for a question waits on while Temporal is away", asyn
   };
   await expect(nextQuestion(run, new Set(), undefined)).resolves.toMatchObject({ text: "Which?" });
 });
+
+test("a program that waits for a question hears at once that Temporal does not let it in", async () => {
+  const barred = new ServiceError("Failed to query Workflow", { cause: grpc(7) });
+  const run = { state: () => Promise.reject(barred), executionStatus: () => Promise.resolve("RUNNING") };
+  await expect(nextQuestion(run, new Set(), AbortSignal.timeout(2_000))).rejects.toBe(barred);
+});

@@ -2,6 +2,7 @@ import { ServiceError } from "@temporalio/client";
 import { isAway } from "../../client/away.js";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/describe-run.js";
+import { isNotLetIn } from "../../client/grpc-status.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
@@ -102,7 +103,7 @@ async function inTime<T>(
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
   } catch (error) {
     // What is told in vain is of no `ServiceError`, as what is asked is.
-    if (!(error instanceof ServiceError) && !isAway(error)) throw error;
+    if (isNotLetIn(error) || (!(error instanceof ServiceError) && !isAway(error))) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
     throw refusal(error);
   }
