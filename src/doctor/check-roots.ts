@@ -1,7 +1,7 @@
 import { shellWord } from "../core/text.js";
 import { stat } from "node:fs/promises";
+import { accessRefusal, isFileSystemRoot, realPathOf } from "../store/roots/root-places.js";
 import { userHere } from "../store/runs/user-here.js";
-import { accessRefusal } from "../store/roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../store/roots/roots.js";
 import { type Finding, failed, passed, reasonOf } from "./finding.js";
 
@@ -46,7 +46,9 @@ async function checkRegistered(
 }
 
 async function checkConfigured(path: string): Promise<Finding | undefined> {
-  const problem = await unusable(path, "write");
+  const problem = isFileSystemRoot(realPathOf(path) ?? path)
+    ? `${path} leads to the root of the file system, and permits nothing`
+    : await unusable(path, "write");
   if (problem === undefined) return undefined;
   const remedy = "Mend it, or correct INTERLOCK_PROJECT_ROOTS or projectRoots in settings.json.";
   return failed("root", problem, remedy);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkRoots } from "../../src/doctor/check-roots.js";
@@ -153,6 +153,12 @@ describe("roots", () => {
     const [finding] = await checkRoots(dir, { projectRoots });
     expect(finding).toMatchObject({ status: "failed" });
     expect(finding?.remedy).toContain("INTERLOCK_PROJECT_ROOTS");
+    await symlink("/", join(dir, "all"));
+    const [all] = await checkRoots(dir, { projectRoots: [join(dir, "all")] });
+    expect(all).toMatchObject({
+      status: "failed",
+      found: expect.stringContaining("leads to the root of the file"),
+    });
   });
 
   test("whose list is damaged are none", async () => {

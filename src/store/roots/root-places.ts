@@ -39,12 +39,17 @@ const HOLDS_HOME: Forbidden = { why: "holds a home directory", instead: IN_IT };
 
 /** What is no project on any machine: its name says so, and nothing has to be looked at. */
 function forbiddenName(path: string): Forbidden | undefined {
-  if (path === parse(path).root) return { why: "is the root of the file system", instead: IN_IT };
+  if (isFileSystemRoot(path)) return { why: "is the root of the file system", instead: IN_IT };
   const system = SYSTEM_PLACES.find((place) => isInside(place, path));
   const isOfSystem = system !== undefined && (path === SHARED_MEMORY || !isInside(SHARED_MEMORY, path));
   return isOfSystem
     ? { why: `belongs to the system (${path === SHARED_MEMORY ? path : system})`, instead: ELSEWHERE }
     : undefined;
+}
+
+/** Whether a real path is that: all else lies in it. */
+export function isFileSystemRoot(real: string): boolean {
+  return real === parse(real).root;
 }
 
 const SHARED_MEMORY = "/dev/shm";

@@ -19,6 +19,7 @@ import {
   forbiddenByName,
   forbiddenPlace,
   identityOf,
+  isFileSystemRoot,
   isInside,
   keepingLast,
   parentsOf,
@@ -248,7 +249,9 @@ export class Roots {
           .filter((name) => name !== ""),
         access,
       ) === undefined;
-    const configured = this.configured.flatMap((root) => realPathOf(root) ?? []);
+    const configured = this.configured
+      .flatMap((root) => realPathOf(root) ?? [])
+      .filter((root) => !isFileSystemRoot(root));
     if (configured.some((root) => isInside(root, real) && isFree(root))) return ok(undefined);
     const parents = new Set(parentsOf(real));
     const found = this.list().filter(

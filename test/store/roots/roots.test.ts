@@ -267,6 +267,13 @@ describe("the advice for what could not be registered either", () => {
 });
 
 describe("configured roots", () => {
+  test("permit nothing where a link leads from them to the root of the file system", async () => {
+    await symlink("/", at("all"));
+    store = await reopen({ projectRoots: [at("all"), "/proc/self/root"] });
+    expect(permit(at("project"))).toMatchObject(VIOLATION);
+    expect(permit("/etc", "read")).toMatchObject(VIOLATION);
+  });
+
   test("permit themselves and what lies in them by its real path", async () => {
     store = await reopen({ projectRoots: [at("project")] });
     await symlink(at("other"), at("project/out"));
