@@ -290,6 +290,8 @@ export class Roots {
 
 const ANOTHER = " Another directory lies there than the one that was registered.";
 
+const BLANK = " The path begins or ends with white space, which is taken as part of the name.";
+
 function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
   const inode = inodeOf(path);
   return { path, access, registeredAt: now.toISOString(), ...(inode === undefined ? {} : { inode }) };
@@ -310,7 +312,8 @@ function textOf(roots: readonly RegisteredRoot[]): string {
 }
 
 function unregistered(path: string, why = ""): Result<never> {
-  const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path, "<dir>")}`;
+  const blank = path === path.trim() ? "" : BLANK;
+  const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why}${blank} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path, "<dir>")}`;
   return fail("E_SANDBOX_VIOLATION", sentence);
 }
 

@@ -39,6 +39,19 @@ describe("a registered root", () => {
     expect(permit(`${at("project")}x`)).toMatchObject(VIOLATION);
   });
 
+  test("is not what is written with white space behind it, and that is said: it would not be seen", async () => {
+    valueOf(await store.roots.add(at("project"), "write"));
+    for (const path of [`${at("project")} `, `${at("project")}\n`]) {
+      expect(permit(path)).toMatchObject(VIOLATION);
+      expect(permit(path)).toMatchObject({
+        error: { message: expect.stringContaining("ends with white space") },
+      });
+    }
+    expect(permit(at("other"))).not.toMatchObject({
+      error: { message: expect.stringContaining("white space") },
+    });
+  });
+
   test("for reading is none for writing; registered for writing later, it is", async () => {
     valueOf(await store.roots.add(at("project"), "read"));
     expect(permit(at("project"), "read")).toMatchObject({ ok: true });
