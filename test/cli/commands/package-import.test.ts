@@ -323,7 +323,7 @@ test("names what --all leaves: a persona, a workflow.yaml, and a pipe in the pla
     "left     old/workflow.yaml  a workflow.yaml is not imported: interlock bundle run",
   );
   mkdirSync(join(dir, "kit/skills/pipe"));
-  execFileSync("mkfifo", [join(dir, "kit/skills/pipe/SKILL.md")]);
+  execFileSync("sh", ["-c", 'mkfifo "$0"', join(dir, "kit/skills/pipe/SKILL.md")]);
   expect(await run("~/kit", "--all", "--out", "~/again", "--json")).toBe(1);
   expect(output.text).toContain("skills/pipe/SKILL.md");
   expect(output.text).toContain("notImported");
