@@ -403,8 +403,9 @@ test("a run that is asked for an answer waits, is answered and goes on by nodes"
 });
 
 test("a bundle's long visit is a turn of its own now and then", async () => {
-  const read = { calls: [call("read_file", { file_path: "{bundle-root}/config.yaml" })] };
-  const bench = await openBench((_request, index) => (index < 40 ? read : { status: 404 }));
+  const files = ["{bundle-root}/config.yaml", "{bundle-root}/workflows/intake/workflow.yaml"];
+  const read = (index: number) => ({ calls: [call("read_file", { file_path: files[index % 2] })] });
+  const bench = await openBench((_request, index) => (index < 40 ? read(index) : { status: 404 }));
   const run = await bench.startBundle({ ...NODES, limits: { maxModelAttempts: 1 } });
   await expect(run.result()).rejects.toMatchObject({ code: "LLM_HTTP_ERROR" });
   expect((await stepsOf(bench, run)).turns).toEqual(
