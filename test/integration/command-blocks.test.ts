@@ -29,7 +29,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "docs/operating.md: start=$(interlock run create-story":
     "signed-starts.test.ts starts what --print-input prints",
   "docs/page.md: $ interlock ui": "it serves until Ctrl-C: page.test.ts serves the page and opens its link",
-  "docs/running-as-a-service.md: echo ":
+  "docs/running-as-a-service.md: printf ":
     "needs docker: docker-compose.test.ts reads the file, deploy.test.ts runs its image's parts",
   "docs/running-as-a-service.md: docker ": "needs docker",
   "docs/running-as-a-service.md: OTEL_EXPORTER": "needs docker",
