@@ -111,6 +111,10 @@ class DirectoryPackageStore implements PackageStore {
     try {
       const report = await loadPackage(found.dir);
       if (report.package === undefined) return invalid(report.findings);
+      const { name, version } = report.package.manifest;
+      const digest = await digestOf(found.dir);
+      if (digest === undefined || packageIdOf(name, version, digest) !== packageId)
+        return changedOnDisk(packageId);
       return ok(this.remember(packageId, found.stamp, report.package));
     } catch (error) {
       if (error instanceof PackageUnreadNow) return fail("E_INTERNAL", error.message);
@@ -143,7 +147,7 @@ class DirectoryPackageStore implements PackageStore {
 
   async digest(packageId: string): Promise<string | undefined> {
     const found = await this.find(packageId);
-    return found && contentDigest(await digestFiles(await listPackage(found.dir)));
+    return found && digestOf(found.dir);
   }
 
   async has(packageId: string): Promise<boolean> {
@@ -204,14 +208,15 @@ class DirectoryPackageStore implements PackageStore {
     const packageId = packageIdOf(name, version, digest);
     const dir = join(this.packagesDir, packageId);
     const installation = { packageId, name, version, dir, findings: report.findings };
-    if ((await this.find(packageId)) !== undefined) {
-      if (!(await hasDigest(dir, digest))) return changedOnDisk(packageId);
+    const isThere = (await this.find(packageId)) !== undefined;
+    if (isThere && (await digestOf(dir)) === digest) {
       const now = new Date();
       await utimes(dir, now, now); // of two builds it is the one installed last, and too young to be garbage
       return ok(installation);
     }
     await sealTree(listing);
     failpoint("package.sealed");
+    if (standsThere(dir)) await rename(dir, `${staging}-changed`); // deleted on the way out
     await rename(staging, dir);
     failpoint("package.placed");
     await syncDirectory(this.packagesDir);
@@ -303,18 +308,19 @@ function unknown(packageId: string): Result<never> {
   return fail("E_PACKAGE_NOT_FOUND", `No package ${quote(packageId)} is installed in this store.`);
 }
 
-async function hasDigest(dir: string, digest: string): Promise<boolean> {
+/** Undefined where there is something that no package holds. */
+async function digestOf(dir: string): Promise<string | undefined> {
   try {
     const listing = await listPackage(dir);
-    return listing.findings.length === 0 && contentDigest(await digestFiles(listing)) === digest;
+    return listing.findings.length === 0 ? contentDigest(await digestFiles(listing)) : undefined;
   } catch (error) {
-    if (error instanceof PackageFileRefused) return false;
+    if (error instanceof PackageFileRefused) return undefined;
     throw error;
   }
 }
 
 function changedOnDisk(packageId: string): Result<never> {
-  const sentence = `the installed copy ${packageId} was changed on disk: remove it, then install it again`;
+  const sentence = `the installed copy ${packageId} was changed on disk: install the package again, which puts it back`;
   return invalid([errorFinding(WHOLE_PACKAGE, "$", sentence)]);
 }
 

@@ -207,14 +207,28 @@ describe("install", () => {
     );
   });
 
-  test("does not pass a copy off as installed that somebody changed", async () => {
-    const { store } = await emptyStore();
+  test.each<[string, (dir: string) => Promise<void>]>([
+    [
+      "that somebody changed",
+      async (dir) => {
+        await chmod(join(dir, "assets", "template.txt"), 0o600);
+        await writeFile(join(dir, "assets", "template.txt"), "changed");
+      },
+    ],
+    [
+      "in whose place a link stands",
+      async (dir) => {
+        await rename(dir, join(dir, "..", "..", "elsewhere"));
+        await symlink("../elsewhere", dir);
+      },
+    ],
+  ])("puts back what an id means in the place of a copy %s", async (_, change) => {
+    const { store, packagesDir } = await emptyStore();
     const { dir, packageId } = valueOf(await store.install(await directorySource()));
-    await chmod(join(dir, "assets", "template.txt"), 0o600);
-    await writeFile(join(dir, "assets", "template.txt"), "changed");
-    expect(faultOf(await store.install(await directorySource())).message).toContain("was changed on disk");
-    expect(valueOf(await store.remove(packageId))).toBeUndefined();
+    await change(dir);
     expect(valueOf(await store.install(await directorySource())).packageId).toBe(packageId);
+    expect(await readTree(dir)).toEqual(contentsOf(files));
+    expect(await readdir(packagesDir)).toEqual([packageId]);
   });
 
   test("keeps every byte of any assets", async () => {
@@ -342,6 +356,26 @@ describe("open", () => {
     expect(faultOf(await store.open("linked")).code).toBe("E_PACKAGE_NOT_FOUND");
     expect(await store.list()).toEqual([]);
   });
+
+  test.each(["the same worker", "another one"])(
+    "finds that another package was put in the place of an installed one: %s",
+    async (who) => {
+      const { store, storeDir, packagesDir } = await emptyStore();
+      const { packageId, dir } = valueOf(await store.install(await directorySource()));
+      valueOf(await store.open(packageId));
+      const changed = { ...files, "assets/template.txt": "changed" };
+      const other = valueOf(await store.install(await directorySource(changed)));
+      await rename(dir, join(packagesDir, "..", "kept"));
+      await rename(other.dir, dir);
+      const opening = who === "another one" ? openPackageStore(storeDir) : store;
+      const fault = faultOf(await opening.open(packageId));
+      expect(fault.code).toBe("E_PACKAGE_INVALID");
+      expect(fault.message).toContain(`${packageId} was changed on disk: install the package again`);
+      await rename(dir, other.dir);
+      await rename(join(packagesDir, "..", "kept"), dir);
+      expect(valueOf(await opening.open(packageId)).dir).toBe(dir);
+    },
+  );
 
   test("finds that somebody took a file out of an installed package", async () => {
     const { store } = await emptyStore();
