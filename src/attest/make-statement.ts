@@ -15,7 +15,7 @@ export interface AttestedRun {
   readonly rehearsal: boolean;
   readonly graph: JsonAnswers["read.graph"]["graph"];
   readonly artifacts: readonly StoredArtifact[];
-  /** SHA-256 of the package's content; absent where the store does not have the package any more. */
+  /** SHA-256 of the package's content; absent for a bundle run. */
   readonly packageSha256?: string | undefined;
   /** The bytes of the audit log, whose chain is whole. */
   readonly log: Buffer;

@@ -46,7 +46,7 @@ const runSchema = z.object({
 
 const packageSchema = z.object({
   id: z.string().describe("The package's id."),
-  digest: digest.optional().describe("The hash of its content, where the store has it."),
+  digest: digest.optional().describe("The hash of its content. Absent for a bundle run."),
 });
 
 const graphSchema = z.object({
