@@ -1,5 +1,5 @@
 import { isDenied } from "./denials.js";
-import { bareEnd, endingClause } from "./end-clauses.js";
+import { ENDS_WORKFLOW, bareEnd, endingClause, isTold } from "./end-clauses.js";
 import { isEndValue, waysInFront } from "./front-ways.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { nameOf } from "./source-tree.js";
@@ -39,8 +39,11 @@ const OFFER =
   /^[-•\s>]{0,8}(?:\d{1,2}[.)]\s(?:[^→|:—–]{1,40}\s[—–-]\s)?)?(?:(?:(?:if|wenn|si|se)\s)?(?:[[(][a-z]\d?[\])]|[a-z]\d?\s?[:)—–])|[^→|:]{1,60}(?:→|->|=>)|\|[^|]{1,80}\||(?:(?:not )?approved|rejected|declined|denied|cancel(?:led)?|done|exit|quit|stop(?:ped)?|abort(?:ed)?|abandon(?:ed)?|no|yes|nothing\b[^:]{0,40})\s?:|(?:on|upon|if|when|once)\s[^:→;]{1,80},|(?<=\d[.)]\s[^→|:—–]{1,40}\s[—–-]\s))/i;
 const ITEM = /^[-•\s>]{0,8}(?:if\s)?[[(]?([A-Z]\d?)(?:[\])]|\s?[:)—–])/i;
 /** What an offer does: it ends the workflow, and leads to no step. */
-const ENDS_IT =
-  /\b(?:exit|end|finish|terminate|stop|quit|leave|abort)s?(?: (?:(?:the|this) )?(?:workflow|session)| (?:the|this) run)\b(?!\s(?:step|file|document|plan|section|summary|overview|status|editing\b|session\sstate|state|log|notes|time|of|in|on)\b|[-_])|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])/i;
+const ENDS_IT = new RegExp(
+  String.raw`${ENDS_WORKFLOW}|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])`,
+  "i",
+);
+const IS_WHEN = /^[-•\s>]{0,8}(?:on|upon|if|when|once)\s/i;
 const GOES_ELSEWHERE =
   /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
@@ -118,8 +121,12 @@ function labelsOf(path: string, ways: readonly Way[]): ReadonlySet<string> {
 function completes(words: string, labels: ReadonlySet<string>): boolean {
   if (COMPLETES.test(words)) return true;
   if (leadsByItem(words, labels)) return false;
-  const at = OFFER.test(words) ? ENDS_IT.exec(words)?.index : undefined;
-  return at !== undefined && !GOES_ELSEWHERE.test(words) && !isDenied(words.slice(0, at), NEVER);
+  const offer = OFFER.exec(words)?.[0];
+  const at = offer === undefined ? undefined : ENDS_IT.exec(words)?.index;
+  if (offer === undefined || at === undefined || GOES_ELSEWHERE.test(words)) return false;
+  const lead = words.slice(0, at);
+  // In an offer's own words somebody wants it, or asks for it.
+  return !(IS_WHEN.test(offer) && at < offer.length) && !isTold(lead) && !isDenied(lead, NEVER);
 }
 
 function wordsOf(line: SourceLine | undefined): string | undefined {
