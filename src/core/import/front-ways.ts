@@ -46,6 +46,7 @@ const CASES = [
   "name",
 ];
 const OTHERWISE = /^(?:else|otherwise|default)$/;
+const NAMES_FILE = /\.md$|^(?:\.\/)?step[-_ ]?\d/i;
 /** What names no step: the end of the workflow, or the run's own way with failures. */
 const END =
   /^(?:end|exit|finish(?:ed)?|terminate|stop|abort|__end__|end[-_ ]?(?:of[-_ ]?)?workflow|workflow[-_ ]?(?:end|complete))$/i;
@@ -72,23 +73,17 @@ export function edgeOf({ key, when }: FrontWay): {
 /** The ways that a front matter says, in its order. */
 export function waysInFront(frontmatter: JsonObject): readonly FrontWay[] {
   const ways: FrontWay[] = [];
-  for (const [key, value] of Object.entries(frontmatter)) look(key, value, undefined, ways, 0);
+  for (const [key, value] of Object.entries(frontmatter)) look(key, value, ways, 0);
   return ways;
 }
 
-function look(
-  key: string,
-  value: JsonValue,
-  above: string | undefined,
-  ways: FrontWay[],
-  depth: number,
-): void {
+function look(key: string, value: JsonValue, ways: FrontWay[], depth: number): void {
   if (depth > MAX_DEPTH || value === null) return;
   const wanted = isNextKey(key) || isCaseKey(key);
   if (!wanted && isObject(value)) {
-    for (const [inner, item] of Object.entries(value)) look(inner, item, undefined, ways, depth + 1);
-  } else if (!wanted && isList(value)) for (const item of value) look(key, item, undefined, ways, depth + 1);
-  else if (wanted) take(key, value, above ?? caseOf(key), ways, depth);
+    for (const [inner, item] of Object.entries(value)) look(inner, item, ways, depth + 1);
+  } else if (!wanted && isList(value)) for (const item of value) look(key, item, ways, depth + 1);
+  else if (wanted) take(key, value, caseOf(key), ways, depth);
 }
 
 function take(
@@ -101,6 +96,7 @@ function take(
   if (depth > MAX_DEPTH || value === null || typeof value === "boolean") return;
   if (isList(value)) for (const item of value) take(key, item, when, ways, depth + 1);
   else if (!isObject(value)) {
+    if (!mayNameStep(key, value, when)) return;
     const shown = when?.replaceAll(/\s+/g, " ").trim().slice(0, MAX_WHEN);
     const isSaid = shown !== undefined && shown !== "";
     ways.push({ key, value: String(value), isNext: isNextKey(key), ...(isSaid ? { when: shown } : {}) });
@@ -112,6 +108,13 @@ function take(
       for (const [name, item] of Object.entries(value))
         take(key, item, OTHERWISE.test(plain(name)) ? "otherwise" : wordsOf(name), ways, depth + 1);
   }
+}
+
+/** Of `on_retry: 3` and `branch: main` it is something else: a number counts, and without a case it may be called as a step is by its title. */
+function mayNameStep(key: string, value: string | number, when: string | undefined): boolean {
+  if (isNextKey(key)) return true;
+  if (typeof value === "number") return /step/i.test(key);
+  return when !== undefined || plain(key) === "goto" || NAMES_FILE.test(value);
 }
 
 /** `{ else: true, goto: … }` */

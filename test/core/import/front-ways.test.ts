@@ -71,6 +71,19 @@ test.each([
   expect(said(made).filter((line) => !line.includes("by its number"))).toEqual([]);
 });
 
+test.each([
+  "branch: cup",
+  "routes: [home, cup]",
+  "transition: fade",
+  "on_failure: 3",
+  "on_retry: 3",
+  "on_timeout: 3",
+  "on_error: log",
+])("what a front matter says of other things is no way: %s", (line) => {
+  const made = teaOf(pot("next: step-02-leaf", line));
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", LEAF_ON]);
+});
+
 test("a step that says only what comes of a failure goes on to the next one by its number", () => {
   const made = teaOf(pot("next: step-02-leaf"), pot("on_failure: step-01-pot"));
   expect(ways(made)).toContain("step-02-leaf -next*-> step-03-cup");
