@@ -73,7 +73,11 @@ export const carriedSchema = z.looseObject({
   budget: budgetSchema,
   paused: z.boolean(),
   ended: z.boolean(),
-  loop: z.looseObject({ key: z.string(), failures: count }),
+  loop: z.looseObject({
+    key: z.string(),
+    failures: count,
+    repeated: z.looseObject({ key: z.string(), times: count }).optional(),
+  }),
   progress: progressSchema,
   audit: auditSchema,
   phaseChanges: count,

@@ -64,8 +64,8 @@ export function noteRefusal(record: RunRecord, nodeId: string, { code, message }
 }
 
 /**
- * Takes over how a call went, and says what is to be done about a model that repeats a failing one or, in a bundle run, any; undefined where the call
- * says nothing of that. `now` is an ISO time.
+ * Takes over how a call went, and says what is to be done about a model that repeats a failing one or, in a bundle run, any; undefined
+ * where the call says nothing of that. `now` is an ISO time.
  */
 export function takeOutcome(
   record: RunRecord,
@@ -76,15 +76,15 @@ export function takeOutcome(
   record.noteAudit(outcome.audit);
   record.note(outcome.ok ? call.summary : `${call.summary} → ${outcome.code ?? "failed"}`, nodeId);
   if (!outcome.ok) tellFailedCall(record, nodeId, outcome, now);
+  const { loop } = record.carried;
   // Reading is no progress of a model that says it is done while something is missing.
-  if (outcome.ok && isRead(call) && record.carried.loop.key === ENDING_KEY) return undefined;
-  const repeated = outcome.ok ? record.carried.loop.repeated : undefined;
-  const verdict = observe(record, call.key, outcome.ok);
+  const isAside = outcome.ok && isRead(call) && loop.key === ENDING_KEY;
+  const verdict = isAside ? undefined : observe(record, call.key, outcome.ok);
   // Those of others may be asked again and again how far something is.
   if (!outcome.ok || !record.noticesRepeats || call.external !== undefined) return verdict;
-  const observed = observeRepeated(repeated, call.key);
+  const observed = observeRepeated(loop.repeated, call.key);
   record.update({ loop: { ...record.carried.loop, repeated: observed.repeated } });
-  return observed.verdict;
+  return observed.verdict === "go-on" ? verdict : observed.verdict;
 }
 
 /** Notices repetition; see `observeCall`. */

@@ -1,6 +1,6 @@
 /**
  * Notices a model that repeats the same failing call (contracts §9). Three times running earns one corrective
- * message; the fourth time the run waits for its user.
+ * message; the fourth time the run waits for its user. In a bundle run a call that works is noticed too: the fifth time, and the eighth.
  */
 export interface LoopState {
   /** Tool and arguments of the last call that failed, hashed; empty when the last call succeeded. */
@@ -38,7 +38,7 @@ export function observeCall(
 const TIMES_BEFORE_CORRECTION = 5;
 const TIMES_BEFORE_QUESTION = 8;
 
-/** The same of one more call that has worked: made again and again, with nothing else between, it brings nothing new. */
+/** One more call that has worked, and what is to be done about it: made again and again, with nothing else between, it brings nothing new. */
 export function observeRepeated(
   before: Repeated | undefined,
   key: string,

@@ -111,6 +111,16 @@ describe("how a call went", () => {
     expect(verdicts).toEqual(["go-on", "go-on", "go-on", "go-on", fifth]);
   });
 
+  test("again and again is noticed of a read, too, behind an end that was none", () => {
+    const run = { ...openedRecord().opened.run, kind: "bundle" as const };
+    const record = openedRecord({ opened: { noticesRepeats: true, run } });
+    observe(record, ENDING_KEY, false);
+    const read = { call: { ...call, tool: "read_file" }, outcome: { ok: true, audit: AUDIT }, now: NOW };
+    const verdicts = Array.from({ length: 8 }, () => takeOutcome(record, "draft", read));
+    expect([verdicts[4], verdicts[7]]).toEqual(["correct-repeated", "ask-of-repeated"]);
+    expect(record.carried.loop).toMatchObject({ key: ENDING_KEY, failures: 1 });
+  });
+
   test.each([
     ["a read is no progress", "fs.read", undefined, 1],
     ["a write is", "fs.write", "go-on", 0],
