@@ -20,8 +20,8 @@ export function soundsDone(text: string): boolean {
   return text.split("\n").some((line) => line.replace(MARKS, "").toUpperCase() === DONE_LINE);
 }
 
-/** What models put around a line. */
-const MARKS = /^[^\p{L}]{1,20}|[^\p{L}]{1,20}$/gu;
+/** What models put around a line; "Workflow complete?" asks. */
+const MARKS = /^[^\p{L}]{1,20}|[^\p{L}?？]{1,20}$/gu;
 
 /**
  * The completion rule (contracts §13): the model says that it is done, and everything the workflow declares was saved. A

@@ -31,6 +31,7 @@ describe("soundsDone", () => {
   test.each([
     "",
     "Is the workflow complete?",
+    "Workflow complete?",
     "The workflow is not complete.",
     "When it is done: WORKFLOW COMPLETE",
   ])("%j does not", (text) => expect(soundsDone(text)).toBe(false));
