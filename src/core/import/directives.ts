@@ -290,9 +290,9 @@ export function sentenceIn(text: string): string {
   return /^(?:[^.!?;]|[.!?;](?!\s)){0,400}/.exec(text)?.[0] ?? "";
 }
 
-/** "Anything else" and "or else" are no other case. */
+/** "Anything else" and "or else" are no other case, and what is "based upon" something is none. */
 const CONDITION =
-  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
 const OTHERWISE = /^(?:otherwise|else|sonst)/i;
 /** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
 const DONE_OTHERWISE =

@@ -13,6 +13,13 @@ test.each([
   expect(said(made)).toEqual([]);
 });
 
+test.each([
+  ["Upon approval, load `./step-02-leaf.md`.", "approval"],
+  ["Based upon the user's answer, load `./step-02-leaf.md`.", "next"],
+])("what comes upon something is a case, and what is based upon it none: %s", (line, label) => {
+  expect(potOf(line).labels).toEqual([`step-02-leaf: ${label}`]);
+});
+
 test("an answer that is told of leads nowhere", () => {
   const { to } = potOf("- No: `step-03-cup.md` is not for black tea.", "", "load ./step-02-leaf.md");
   expect(to).toEqual(["step-02-leaf"]);
