@@ -2,6 +2,7 @@ import { unlessAborted } from "../client/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../client/client.js";
 import { isNotLetIn } from "../client/grpc-status.js";
+import { notLetIn } from "../client/temporal-words.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
@@ -222,9 +223,7 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
 
 /** Pure. Who shows a certificate, or refuses, does answer: another address is no remedy. */
 export function unreachedWords(address: string, reason: string, isRefused = false): string {
-  if (isRefused) {
-    return `Temporal at ${address} does not let this in (${reason.replace(/\.$/, "")}). TEMPORAL_API_KEY, or a client certificate, says who asks. See: interlock doctor`;
-  }
+  if (isRefused) return notLetIn(reason.replace(/\.$/, ""), address);
   const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
   if (!isOurs && /certificate|altnames/i.test(reason)) {
     return `The certificate of ${address} is not accepted (${reason}). Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.`;

@@ -46,8 +46,10 @@ function undescribedWords({ namespace = "", code = "", said = "" }: Record<strin
   return `Temporal does not tell of the namespace ${namespace} (${reason}). ${SEE}`;
 }
 
-function notLetIn(reason: string): string {
-  return `Temporal does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
+/** What is said where Temporal does not let this in. */
+export function notLetIn(reason: string, address?: string): string {
+  const where = address === undefined ? "" : ` at ${address}`;
+  return `Temporal${where} does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
 }
 
 /** The client has a class for it in some places; the server says it in others. */
