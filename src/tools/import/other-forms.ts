@@ -45,7 +45,7 @@ const PROMPTS = [
 /** Of other tools' flows, whose nodes are no texts in files. */
 const FLOWS = ["tasks.yaml", "config/tasks.yaml", "langgraph.json", ".taskmaster"];
 const REWRITE =
-  "It is of another tool, whose flows are not imported: write what each of its parts does as a step (interlock package new begins a package).";
+  "Flows of other tools are not imported: write what each of their parts does as a step (interlock package new begins a package).";
 
 const BEGIN = ["SKILL.md", "workflow.md"];
 const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";

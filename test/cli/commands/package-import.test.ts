@@ -216,7 +216,7 @@ describe("interlock package import", () => {
     ["kit/.windsurf/workflows/plan.md", "kit/.windsurf", 'There are prompts in "workflows". To import one'],
     ["kit/.kiro/steering/product.md", "kit", 'There are prompts in ".kiro/steering". To import one'],
     ["codex/AGENTS.md", "codex", 'There are prompts in "AGENTS.md". To import one'],
-    ["crew/config/tasks.yaml", "crew", "It is of another tool, whose flows are not imported"],
+    ["crew/config/tasks.yaml", "crew", "Flows of other tools are not imported"],
   ])(
     "%s is no workflow: what it is, and what to do, is said by every command",
     async (file, folder, words) => {
