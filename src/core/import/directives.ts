@@ -214,7 +214,8 @@ export function labelOf(
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   const end = [...part.matchAll(/[.!?;]\s|,\s(?:and\s)?then\s/gi)].at(-1)?.index ?? 0;
   if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
-  const inline = (INLINE_CASE.exec(before) ?? INLINE_WORDS.exec(before))?.[1];
+  const words = SEVERAL.test(line) ? INLINE_WORDS.exec(before) : null;
+  const inline = (INLINE_CASE.exec(before) ?? words)?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
   const answer = from === 0 ? answerOf(before) : undefined;
   if (answer !== undefined) return { label: answer, condition, isDefault: false };
@@ -303,7 +304,8 @@ const CASE =
 /** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
 const INLINE_CASE =
   /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;
-/** "Gate: approve → `x.md`; revise → `y.md`": a few words behind a colon or a semicolon, and an arrow. */
+/** "Gate: approve → `x.md`; revise → `y.md`": of several, a few words behind a colon or a semicolon, and an arrow. */
+const SEVERAL = /(?:→|->|=>)[^→;]{0,200};[^→;]{0,200}(?:→|->|=>)/;
 const INLINE_WORDS =
   /[:;]\s{1,3}([\p{L}\d][\p{L}\d /-]{0,30}?)\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w./{}-]{0,80}\/)?$/u;
 /** `T = weigh | C = save, then load …` */

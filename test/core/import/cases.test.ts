@@ -20,6 +20,14 @@ test.each([
   expect(potOf(line).labels).toEqual([`step-02-leaf: ${label}`]);
 });
 
+test.each([
+  ["Gate: approve → `./step-02-leaf.md`; revise → `./step-03-cup.md`", ["approve", "revise"]],
+  ["If it is cold: warm it → `./step-02-leaf.md`", ["it is cold"]],
+  ["Save the file; then → `./step-02-leaf.md`", ["next"]],
+])("words before an arrow are a case where another one stands beside it: %s", (line, labels) => {
+  expect(potOf(line).labels.map((label) => label.replace(/^.*: /, ""))).toEqual(labels);
+});
+
 test("an answer that is told of leads nowhere", () => {
   const { to } = potOf("- No: `step-03-cup.md` is not for black tea.", "", "load ./step-02-leaf.md");
   expect(to).toEqual(["step-02-leaf"]);
