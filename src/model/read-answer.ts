@@ -123,12 +123,12 @@ async function collectInto(
   let strange: Fields = {};
   let index: unknown;
   let hasBegun = false;
-  let goesOn = 0; // some servers say the end in each piece
+  let piecesWithEnd = 0; // of an answer: some servers say the end in each
   const hasTold = (): boolean => told.reason !== "";
   let saidAt = 0; // what is no part of the answer, such as a sign of life, is not waited for anew
   const patience = (): number | undefined => {
-    if (!isDone && (!hasTold() || goesOn > 1)) return undefined;
-    return Math.max(saidAt + longestSilence(answering, isDone, goesOn === 1) - performance.now(), 0);
+    if (!isDone && (!hasTold() || piecesWithEnd > 1)) return undefined;
+    return Math.max(saidAt + longestSilence(answering, isDone, piecesWithEnd === 1) - performance.now(), 0);
   };
   for await (const event of untilSilent(events, patience, answering.leave)) {
     const data = event.trim();
@@ -162,7 +162,7 @@ async function collectInto(
     const says = saysAnything(delta);
     hasBegun ||= says;
     if (says) strange = {};
-    if (says && isFirstOrBehind && hasTold()) goesOn += 1;
+    if (says && isFirstOrBehind && hasTold()) piecesWithEnd += 1;
     take(delta);
   }
   if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
