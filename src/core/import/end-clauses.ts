@@ -24,10 +24,11 @@ const RIGHT_BEFORE = new RegExp(
   "iu",
 );
 const VERBS = "exit|end|finish|terminate|stop|quit|leave|abort|halt|close|conclude";
-const WORKFLOW =
-  "(?:(?:the |this )?(?:whole |entire |current )?(?:workflow|session)|(?:the|this) (?:whole |entire |current )?run)";
+/** A session or a run is meant alone: "close the session token" is something else. */
+const ALONE = String.raw`(?=\s{0,3}(?:$|[^\w\s-])|\s(?:here|now|there|then|early|altogether|instead|[a-z]{2,20}ly|and|or|but|with|without|by|as|for|if|when|once|unless|because|so|after|before|at|until|to)\b)`;
+const WORKFLOW = `(?:(?:(?:the |this )?(?:whole |entire |current )?workflow|(?:(?:the |this )?(?:whole |entire |current )?session|(?:the|this) (?:whole |entire |current )?run)${ALONE}))`;
 /** Behind it stands what else is meant, or what is done next: "end the session log", "stop the run, fix it and try again". */
-const NOT_BEHIND = String.raw`(?!\s(?:step|file|document|plan|section|summary|overview|status|editing|session|state|log|notes|time|of|in|on|first|later)\b|[-_]|[^.;:!?]{0,60}?(?:,|\sand|\sthen)\s(?:then\s)?(?:ask|wait|fix|retry|try|repeat|restart|re-?run|continue|proceed|resume|(?:open|start|begin)\s(?:it|them|over|again|an(?:other|ew)|a new (?:one|session|run)))\b)`;
+const NOT_BEHIND = String.raw`(?!\s(?:step|file|document|plan|section|summary|overview|status|editing|session|state|log|notes|time|of|in|on|first|later|open|running|as|alone|unchanged)\b|[-_]|[^.;:!?]{0,60}?(?:,|\sand|\sthen)\s(?:then\s)?(?:ask|wait|fix|retry|try|repeat|restart|re-?run|continue|proceed|resume|(?:move|go) on|load|(?:open|start|begin)\s(?:it|them|over|again|an(?:other|ew)|a new (?:one|session|run)))\b)`;
 /** What ends the whole workflow, in English. */
 export const ENDS_WORKFLOW = String.raw`\b(?:${VERBS})s? ${WORKFLOW}\b${NOT_BEHIND}(?![\w-])`;
 const ENDS = new RegExp(
@@ -44,7 +45,7 @@ export function isTold(lead: string): boolean {
 }
 
 /** The same in other languages: what ends, and what it ends. */
-const FLOW = String.raw`(?:workflows?|ablaufs?|flux(?: de travail)?|processus|flujo(?: de trabajo)?|proceso|fluxo(?: de trabalho)?|processo|flusso(?: di lavoro)?|werkstroom|рабоч\p{L}{1,4} процесс\p{L}{0,2}|процесс\p{L}{0,2}|воркфлоу)`;
+const FLOW = String.raw`(?:workflows?|ablaufs?|flux(?: de travail|(?!\sde\s))|processus|flujo(?: de trabajo|(?!\sde\s))|proceso|fluxo(?: de trabalho|(?!\sde\s))|processo|flusso(?: di lavoro|(?!\sdi\s))|werkstroom|рабоч\p{L}{1,4} процесс\p{L}{0,2}|процесс\p{L}{0,2}|воркфлоу)`;
 const THE = String.raw`(?:(?:den|der|dem|diesen|des|le|du|au|ce|el|del|al|este|o|do|ao|il|lo|dal|questo|de|het|van de|van het|этот|весь|этого)\s){0,2}`;
 const ENDS_ELSEWHERE = [
   String.raw`(?:beenden?|beendet|verlassen?|stoppen?|abbrechen)\s${THE}${FLOW}`,
@@ -70,7 +71,7 @@ const OF_A_CASE = new RegExp(
 const TOLD_ELSEWHERE =
   /(?:(?<!\p{L})(?:wie|ob|dass|comment|cómo|como|come|hoe|dat|que|как|что)\s|如何|怎么|怎样)[^,，、:→]{0,40}$/iu;
 const NOT_BEHIND_ELSEWHERE =
-  /^\s(?:kann|können|möchte|will|wollen|soll|sollen|darf|muss|wil|kan|moet)(?!\p{L})|^[^.;:!?]{0,40}?[,\s](?:et|y|e|en|и|und|puis|luego|dann|poi|затем)\s(?:[\p{L}-]{1,12}\s){0,2}(?:relanc|recommenc|red[ée]marr|repren|reinici|reintent|riavvi|riprend|riprov|recome[cç]|neu|erneut|weiter|fortfahr|fortsetz|continu|opnieuw|снова|заново|перезапуст|повтор|продолж)/iu;
+  /^\s(?:kann|können|möchte|will|wollen|soll|sollen|darf|muss|wil|kan|moet)(?!\p{L})|^[^.;:!?]{0,40}?[,\s](?:et|y|e|en|и|und|puis|luego|dann|poi|затем)\s(?:[\p{L}-]{1,12}\s){0,2}(?:relanc|recommenc|red[ée]marr|repren|reinici|reintent|riavvi|riprend|riprov|recome[cç]|tent|neu|erneut|weiter|fortfahr|fortsetz|continu|opnieuw|снова|заново|перезапуст|повтор|продолж)/iu;
 const ELSEWHERE_ON = /\.md\b|\bstep[-_]\d|\{\w{0,60}(?:step|next)\w{0,60}\}/i;
 /** "If the workflow ends, …", "until the user ends the workflow" */
 const ASKS =
