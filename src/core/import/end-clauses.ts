@@ -37,7 +37,7 @@ const ENDS = new RegExp(
 );
 /** Right before it: what somebody wants, asks or is told. */
 const TOLD =
-  /\b(?:how|want\w{0,3}|wish\w{0,2}|like\w{0,2}|ask\w{0,3}|tr(?:y|ies|ying))\s(?:[\w'’]{1,20}\s){0,2}to\s$|\b(?:that|whether|how|why)\s[^,:→]{0,60}$/i;
+  /\b(?:how|want\w{0,3}|wish\w{0,2}|like\w{0,2}|ask\w{0,3}|tr(?:y|ies|ying))\s(?:[\w'’]{1,20}\s){0,2}to\s$|\b(?:that|whether|how|why)\s(?:(?!\band\b)[^,:→]){0,60}$/i;
 
 /** Whether what ends the workflow is only told of there. */
 export function isTold(lead: string): boolean {

@@ -21,6 +21,10 @@ test.each([
   [`Charger ${ON}, sinon quitter le workflow.`, "sinon quitter le workflow."],
   [`Charger ${ON}. En cas de refus, quitter le workflow.`, "En cas de refus, quitter le workflow."],
   [`Charger ${ON}. En cas d'erreur, quitter le workflow.`, "En cas d'erreur, quitter le workflow."],
+  [
+    `Load ${ON}.\n\n- IF X: show how it went and exit the workflow`,
+    "- IF X: show how it went and exit the workflow",
+  ],
   [`Load ${ON}. If they ask to leave, end the workflow.`, "If they ask to leave, end the workflow."],
   [`Wenn genehmigt, lade ${ON}. Bei Ablehnung den Workflow beenden.`, "Bei Ablehnung den Workflow beenden."],
   [`Wenn warm, lade ${ON}, sonst beende den Workflow.`, "sonst beende den Workflow."],
