@@ -5,6 +5,7 @@ import {
   NOTHING_PROTECTED,
   foldName,
   protectingRule,
+  protectingRuleIn,
 } from "../../../src/core/tools/name-rules.js";
 
 const RULES = {
@@ -111,4 +112,16 @@ describe("a name in a project", () => {
 
 test("a folded name is the same for every spelling of it", () => {
   expect(foldName("É\u200b")).toBe(foldName("e\u0301"));
+});
+
+describe("a name below a directory of the host", () => {
+  test.each([
+    ["/home/me/secrets", ["live", "key.txt"], 0, "secrets/live"],
+    ["C:\\me\\.vscode", ["tasks.json"], 0, ".vscode/tasks.json"],
+    ["/home/me/secrets", ["old", "live"], 0, undefined],
+    ["/home/me/.git/project", ["notes.md"], 0, undefined], // names above alone bar nothing
+    ["/home/me/secrets", ["live", "key.txt"], 1, undefined], // known to be free
+  ])("in %s, %j with %i known ones is barred by %s", (directory, names, checked, found) => {
+    expect(protectingRuleIn(directory, RULES, names, "write", checked)).toBe(found);
+  });
 });
