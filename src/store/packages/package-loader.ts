@@ -36,7 +36,7 @@ import { parseMarkdown } from "../../core/documents/front-matter.js";
 import { writtenText } from "../../core/written-text.js";
 import { withLines } from "./finding-lines.js";
 import { digestFiles, integrityDigest } from "./package-digest.js";
-import { PackageFileRefused, type PackageListing, listPackage, readPackageFile } from "./package-files.js";
+import { PackageFileRefused, type PackageListing, readPackageFile } from "./package-files.js";
 
 /** A workflow of a package that a run can be made of. */
 export interface LoadedWorkflow {
@@ -76,28 +76,23 @@ const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_TOTAL_TEXT_BYTES = 16 * 1024 * 1024;
 
 /** Reads and checks a package directory as a whole (contracts §2). Never throws because of what is in it. */
-export async function loadPackage(dir: string): Promise<PackageReport> {
-  return loadListedPackage(await listPackage(dir));
+export async function loadPackage(listing: PackageListing): Promise<PackageReport> {
+  if (!listing.complete) return { findings: boundFindings(listing.findings) };
+  const reading = new PackageReading(listing);
+  const loaded = await reading.load();
+  const findings = withLines(boundFindings(reading.findings), reading.texts);
+  return loaded === undefined || findings.some(isError) ? { findings } : { findings, package: loaded };
 }
 
 /** `loadPackage` for a package that is new to the store: what lists would show of it must be printable. */
 export async function loadNewPackage(listing: PackageListing): Promise<PackageReport> {
-  const report = await loadListedPackage(listing);
+  const report = await loadPackage(listing);
   if (report.package === undefined) return report;
   const names = checkNames(
     report.package,
     listing.files.map(({ path }) => path),
   );
   return names.length === 0 ? report : { findings: boundFindings([...report.findings, ...names]) };
-}
-
-/** `loadPackage` where the files are listed already. */
-export async function loadListedPackage(listing: PackageListing): Promise<PackageReport> {
-  if (!listing.complete) return { findings: boundFindings(listing.findings) };
-  const reading = new PackageReading(listing);
-  const loaded = await reading.load();
-  const findings = withLines(boundFindings(reading.findings), reading.texts);
-  return loaded === undefined || findings.some(isError) ? { findings } : { findings, package: loaded };
 }
 
 interface LoadedGraph {

@@ -14,8 +14,14 @@ import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
-import { PackageFileRefused, PackageUnreadNow, listPackage, readPackageFile } from "./package-files.js";
-import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
+import {
+  PackageFileRefused,
+  type PackageListing,
+  PackageUnreadNow,
+  listPackage,
+  readPackageFile,
+} from "./package-files.js";
+import { type LoadedPackage, loadPackage, loadNewPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
 
@@ -109,10 +115,11 @@ class DirectoryPackageStore implements PackageStore {
     const known = this.opened.get(packageId);
     if (known?.stamp === found.stamp) return ok(this.remember(packageId, found.stamp, known.loaded));
     try {
-      const report = await loadPackage(found.dir);
+      const listing = await listPackage(found.dir);
+      const report = await loadPackage(listing);
       if (report.package === undefined) return invalid(report.findings);
       const { name, version } = report.package.manifest;
-      const digest = await digestOf(found.dir);
+      const digest = await digestOf(listing);
       if (digest === undefined || packageIdOf(name, version, digest) !== packageId)
         return changedOnDisk(packageId);
       return ok(this.remember(packageId, found.stamp, report.package));
@@ -147,7 +154,7 @@ class DirectoryPackageStore implements PackageStore {
 
   async digest(packageId: string): Promise<string | undefined> {
     const found = await this.find(packageId);
-    return found && digestOf(found.dir);
+    return found && digestOf(await listPackage(found.dir));
   }
 
   async has(packageId: string): Promise<boolean> {
@@ -182,7 +189,7 @@ class DirectoryPackageStore implements PackageStore {
 
   private async installDirectory(source: string, staging: string): Promise<Result<Installation>> {
     const listing = await listPackage(source);
-    if (listing.findings.some(isError)) return invalid((await loadListedPackage(listing)).findings);
+    if (listing.findings.some(isError)) return invalid((await loadPackage(listing)).findings);
     try {
       await copyPackage(listing, staging);
     } catch (error) {
@@ -209,7 +216,7 @@ class DirectoryPackageStore implements PackageStore {
     const dir = join(this.packagesDir, packageId);
     const installation = { packageId, name, version, dir, findings: report.findings };
     const isThere = (await this.find(packageId)) !== undefined;
-    if (isThere && (await digestOf(dir)) === digest) {
+    if (isThere && (await digestOf(await listPackage(dir))) === digest) {
       const now = new Date();
       await utimes(dir, now, now); // of two builds it is the one installed last, and too young to be garbage
       return ok(installation);
@@ -309,10 +316,10 @@ function unknown(packageId: string): Result<never> {
 }
 
 /** Undefined where there is something that no package holds. */
-async function digestOf(dir: string): Promise<string | undefined> {
+async function digestOf(listing: PackageListing): Promise<string | undefined> {
+  if (listing.findings.length > 0) return undefined;
   try {
-    const listing = await listPackage(dir);
-    return listing.findings.length === 0 ? contentDigest(await digestFiles(listing)) : undefined;
+    return contentDigest(await digestFiles(listing));
   } catch (error) {
     if (error instanceof PackageFileRefused) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadPackage } from "../../../src/store/packages/package-loader.js";
+import { loadPackage } from "../../fakes/load-package.js";
 import { temporaryDirectory, validPackage, writePackage } from "../../fakes/package-fixture.js";
 
 test("the examples have no finding", async () => {

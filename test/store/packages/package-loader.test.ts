@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Finding } from "../../../src/core/package/findings.js";
-import { loadPackage } from "../../../src/store/packages/package-loader.js";
+import { loadPackage } from "../../fakes/load-package.js";
 import {
   type PackageFixture,
   agent,
