@@ -47,18 +47,16 @@ export function protectingRule(
 }
 
 /**
- * As `protectingRule`, for names below a directory of the host: a rule that is a path of names (`.config/gh`) holds as well where
+ * `protectingRule` for names below a directory of the host: a rule that is a path of names (`.config/gh`) holds as well where
  * that directory is the first of them.
  */
-export function protectingRuleIn(
+export function protectingRulesIn(
   directory: string,
   rules: ProtectedPaths,
-  names: readonly string[],
-  access: Access,
-  checked = 0,
-): string | undefined {
+): (names: readonly string[], access: Access, checked?: number) => string | undefined {
   const above = directory.split(/[\\/]/u).filter((name) => name !== "");
-  return protectingRule(rules, [...above, ...names], access, above.length + checked);
+  return (names, access, checked = 0) =>
+    protectingRule(rules, [...above, ...names], access, above.length + checked);
 }
 
 interface FoundRule {

@@ -8,7 +8,7 @@ import {
   type Access,
   DEFAULT_PROTECTED_PATHS,
   type ProtectedPaths,
-  protectingRuleIn,
+  protectingRulesIn,
 } from "../../core/tools/name-rules.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { withFileLock } from "../disk/fenced-lock.js";
@@ -241,9 +241,7 @@ export class Roots {
   private approves(real: string, access: Access, shown = real): Result<undefined> {
     const rules = this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
     const isFree = (root: string) =>
-      protectingRuleIn(
-        root,
-        rules,
+      protectingRulesIn(root, rules)(
         relative(root, real)
           .split(sep)
           .filter((name) => name !== ""),

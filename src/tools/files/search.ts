@@ -4,7 +4,7 @@ import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { SearchArguments } from "../../core/tools/tool-specs.js";
 import { readChildren } from "../sandbox/directory-children.js";
 import { systemErrorCode } from "../sandbox/faults.js";
-import { protectingRuleIn } from "../../core/tools/name-rules.js";
+import { protectingRulesIn } from "../../core/tools/name-rules.js";
 import { Pacer } from "../sandbox/pacer.js";
 import { type PinnedEntry, openPinnedFileSync } from "../sandbox/pinned-entry.js";
 import { forbiddenEntries, resolveExisting } from "../sandbox/resolve.js";
@@ -53,8 +53,8 @@ export function searchFiles(
     const { entry: target, names } = resolveExisting(workspace, path);
     try {
       const { root, protectedPaths } = mountOf(workspace, path);
-      const isProtected = (below: readonly string[]) =>
-        protectingRuleIn(root, protectedPaths, below, "read", below.length - 1) !== undefined;
+      const ruleOf = protectingRulesIn(root, protectedPaths);
+      const isProtected = (below: readonly string[]) => ruleOf(below, "read", below.length - 1) !== undefined;
       const budget = new ResultBudget(args.maxMatches ?? DEFAULT_MATCHES, limits.maxReadBytes);
       const context = { before: args.before ?? DEFAULT_CONTEXT, after: args.after ?? DEFAULT_CONTEXT };
       const pacer = new Pacer(bounds.maxDurationMs, signal);

@@ -1,6 +1,6 @@
 import { type Dirent, opendirSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
-import { protectingRuleIn } from "../../core/tools/name-rules.js";
+import { protectingRulesIn } from "../../core/tools/name-rules.js";
 import type { Pacer } from "./pacer.js";
 import type { PinnedEntry } from "./pinned-entry.js";
 import type { Mount } from "./workspace.js";
@@ -46,11 +46,11 @@ export async function readPermittedChildren(
   pacer: Pacer,
 ): Promise<Children> {
   const { names, complete } = await readChildren(directory, pacer);
+  const ruleOf = protectingRulesIn(root, protectedPaths);
   const permitted: string[] = [];
   for (const name of names) {
     const path = [...above, name.replace(/\/$/u, "")];
-    if (protectingRuleIn(root, protectedPaths, path, "read", above.length) === undefined)
-      permitted.push(name);
+    if (ruleOf(path, "read", above.length) === undefined) permitted.push(name);
     if (pacer.due) await pacer.pause();
   }
   return { names: permitted, complete };

@@ -4,7 +4,7 @@ import { isAbsolute, relative, sep } from "node:path";
 import { type AliasPath, describeAliasPath, mountLabel } from "../../core/tools/alias-path.js";
 import { identityOf } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
-import { type Access, protectingRuleIn } from "../../core/tools/name-rules.js";
+import { type Access, protectingRulesIn } from "../../core/tools/name-rules.js";
 import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
 import { type Mount, type Workspace, mountOf } from "./workspace.js";
 
@@ -217,7 +217,7 @@ function refuseNames(mount: Mount, path: AliasPath, names: readonly string[], ac
       );
     }
   }
-  const rule = protectingRuleIn(mount.root, mount.protectedPaths, names, access);
+  const rule = protectingRulesIn(mount.root, mount.protectedPaths)(names, access);
   if (rule === undefined) return;
   const what = mount.protectedPaths.notAccessible.includes(rule)
     ? "can be neither read nor written"

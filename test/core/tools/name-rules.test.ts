@@ -5,7 +5,7 @@ import {
   NOTHING_PROTECTED,
   foldName,
   protectingRule,
-  protectingRuleIn,
+  protectingRulesIn,
 } from "../../../src/core/tools/name-rules.js";
 
 const RULES = {
@@ -122,6 +122,6 @@ describe("a name below a directory of the host", () => {
     ["/home/me/.git/project", ["notes.md"], 0, undefined], // names above alone bar nothing
     ["/home/me/secrets", ["live", "key.txt"], 1, undefined], // known to be free
   ])("in %s, %j with %i known ones is barred by %s", (directory, names, checked, found) => {
-    expect(protectingRuleIn(directory, RULES, names, "write", checked)).toBe(found);
+    expect(protectingRulesIn(directory, RULES)(names, "write", checked)).toBe(found);
   });
 });
