@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "@temporalio/client";
 import type { RunHandle } from "../client/client.js";
-import { isNotLetIn } from "../client/grpc-status.js";
+import { isUnanswered } from "../client/grpc-status.js";
 import type { RunState } from "../core/run/run-state.js";
 import { CommandError } from "./output.js";
 import { taskFailureWords } from "./waiting-words.js";
@@ -21,7 +20,7 @@ export async function stateOf(
   try {
     return await run.state();
   } catch (error) {
-    if (!(error instanceof ServiceError) || isNotLetIn(error)) throw error;
+    if (!isUnanswered(error)) throw error;
     await run.pendingWork().catch(() => {
       throw error; // it is Temporal that does not answer
     });

@@ -1,6 +1,5 @@
-import { ServiceError } from "@temporalio/client";
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
-import { isNotLetIn } from "../client/grpc-status.js";
+import { isUnanswered } from "../client/grpc-status.js";
 import type { RunWorkflow } from "../contract/names.js";
 import { shellName } from "../core/text.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
@@ -120,7 +119,7 @@ export async function nobodyWorks(session: TemporalSession): Promise<string> {
 
 /** Why a run could not be followed any more, in words where it is Temporal that is gone. */
 export function unfollowed(error: unknown, runId: string, embedded: boolean): unknown {
-  if (!(error instanceof ServiceError) || isNotLetIn(error)) return error;
+  if (!isUnanswered(error)) return error;
   const back = embedded ? "Bring both back with: interlock dev" : "";
   const sentence = `Temporal does not answer any more. Run ${runId} is kept, and goes on when Temporal and a worker are back. ${back}`;
   return new CommandError(sentence.trimEnd(), { cause: error });

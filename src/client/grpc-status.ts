@@ -1,4 +1,4 @@
-import { isGrpcServiceError } from "@temporalio/client";
+import { ServiceError, isGrpcServiceError } from "@temporalio/client";
 
 /* Statuses of gRPC, as its documentation numbers them. Temporal's client gives them as they are. */
 
@@ -32,4 +32,9 @@ export function statusIn(error: unknown): GrpcStatus | undefined {
 export function isNotLetIn(error: unknown): boolean {
   const code = statusIn(error)?.code;
   return code === PERMISSION_DENIED || code === UNAUTHENTICATED;
+}
+
+/** Whether a request had no answer, which waiting may bring. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ServiceError && !isNotLetIn(error);
 }

@@ -1,11 +1,10 @@
-import { ServiceError } from "@temporalio/client";
 import { pause } from "./abortable.js";
 import { isAway } from "./away.js";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOpenStatus } from "./execution-status.js";
-import { isNotLetIn } from "./grpc-status.js";
+import { isUnanswered } from "./grpc-status.js";
 import { isOverPhase } from "../core/run/phase.js";
 
 /** A question that a run waits with. */
@@ -44,7 +43,7 @@ export async function nextQuestion(
     signal?.throwIfAborted();
     const state = await run.state().catch(async (error: unknown) => {
       // Where no worker answers, the run may be over all the same.
-      if (!(error instanceof ServiceError) || isNotLetIn(error)) throw error;
+      if (!isUnanswered(error)) throw error;
       const status = await run.executionStatus().catch((thrown: unknown) => {
         if (!isAway(thrown)) throw thrown; // Temporal that is away is waited for
       });
