@@ -390,7 +390,7 @@ class GraphWalk {
     const [to, line] = only;
     const what = `leads on to ${named(nameOf(to))} in a block of code alone: it was taken for the way on`;
     this.findings.add("warning", path, line, what);
-    this.connect(path, to, line, { label: "next", isDefault: true });
+    this.connect(path, to, line, NEXT);
   }
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
@@ -400,11 +400,11 @@ class GraphWalk {
       return;
     }
     const listed = this.lists.after(path);
-    if (listed !== undefined) return this.connect(path, listed, 0, { label: "next", isDefault: true });
+    if (listed !== undefined) return this.connect(path, listed, 0, NEXT);
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
     if (isLast || this.helpers.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
-    if (next !== undefined) this.connect(path, next, 0, { label: "next", isDefault: true });
+    if (next !== undefined) this.connect(path, next, 0, NEXT);
   }
 
   private followBehind(): void {
@@ -421,7 +421,7 @@ class GraphWalk {
     const first = firstPassedOver(this.tree, this.edgesFrom(document), document);
     if (first === undefined) return;
     tellOfFirst(document, first, this.findings);
-    this.connect(document, first, 0, { label: "next", isDefault: true });
+    this.connect(document, first, 0, NEXT);
   }
 
   /** The modes of the first step's folder that nothing leads to: a document may say how to choose in words of its own. */
