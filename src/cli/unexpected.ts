@@ -1,11 +1,9 @@
-import { systemCode, systemWords } from "../core/system-code.js";
+import { isDenied, systemCode, systemWords } from "../core/system-code.js";
 
 /** Errors whose messages say what to do. */
 const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
 /** A disk that is full, or is only read. */
 const NO_WRITING: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
-/** What belongs to somebody else, such as to root after a command with sudo. */
-const DENIED: ReadonlySet<unknown> = new Set(["EACCES", "EPERM"]);
 
 /** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
 export async function unexpected(error: unknown): Promise<string> {
@@ -22,7 +20,7 @@ export async function unexpected(error: unknown): Promise<string> {
   if (NO_WRITING.has(systemCode(error))) {
     return `Nothing can be written: ${systemWords(error)}. Make room, or make the place writable; interlock doctor says how the store stands.`;
   }
-  if (DENIED.has(systemCode(error)) && "syscall" in error && "path" in error) {
+  if (isDenied(systemCode(error)) && "syscall" in error && "path" in error) {
     return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is; interlock doctor says how the store stands.`;
   }
   const mayBeTemporals =

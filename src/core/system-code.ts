@@ -26,6 +26,11 @@ export function isFull(code: string | undefined): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
+/** What belongs to somebody else, such as to root after a command with sudo. */
+export function isDenied(code: string | undefined): boolean {
+  return code === "EACCES" || code === "EPERM";
+}
+
 /** What a machine lacks for a moment, and may have again without anybody's doing; the rest stays until somebody sees to the place. */
 const PASSING: ReadonlySet<string> = new Set([
   "EAGAIN",

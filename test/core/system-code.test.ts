@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  isDenied,
   mayPass,
   requireSystemCode,
   systemCode,
@@ -68,4 +69,14 @@ test("what cannot be read now is a fault that is tried again; any other code say
   expect(unreadFault("a.md", "EIO")).toEqual({ ok: false, error: { code: "E_INTERNAL", message } });
   expect(unreadFault("a.md", "EACCES")).toBeUndefined();
   expect(unreadFault("a.md", undefined)).toBeUndefined();
+});
+
+test("what belongs to somebody else is denied; a disk that is only read is something else", () => {
+  expect(["EACCES", "EPERM", "EROFS", "ENOENT", undefined].map(isDenied)).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

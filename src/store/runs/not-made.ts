@@ -1,5 +1,5 @@
 import { type Fault, fail } from "../../core/errors.js";
-import { isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
+import { isDenied, isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
 import { userHere } from "./user-here.js";
 
 /**
@@ -8,7 +8,7 @@ import { userHere } from "./user-here.js";
  */
 export function notMade(what: string, ofPlace: string, error: unknown): { ok: false; error: Fault } {
   const code = requireSystemCode(error);
-  const by = code === "EACCES" || code === "EPERM" ? ` by ${userHere()}, as whom the worker runs` : "";
+  const by = isDenied(code) ? ` by ${userHere()}, as whom the worker runs` : "";
   const sentence = `${what} cannot be made${by} (${code}).`;
   if (!mayPass(code)) return fail("E_PROJECT_INVALID", `${sentence} ${ofPlace}`);
   const remedy = isFull(code)

@@ -2,7 +2,7 @@ import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { isEntryName } from "../../core/import/step-files.js";
-import { requireSystemCode } from "../../core/system-code.js";
+import { isDenied, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
@@ -17,7 +17,6 @@ const MAX_LEVELS_UP = 8;
 const MAX_OTHERS = 500;
 const MAX_OTHERS_BYTES = 8 * 1024 * 1024;
 
-const DENIED: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
 /** What is said of a directory that a bound was reached in. */
@@ -95,7 +94,7 @@ class TreeReader {
   private async childrenOf(folder: string): Promise<Child[]> {
     const children: Child[] = [];
     const directory = await opendir(join(this.root, folder)).catch((error: unknown) => {
-      if (folder !== "" && DENIED.has(requireSystemCode(error))) this.leave(folder, "denied");
+      if (folder !== "" && isDenied(requireSystemCode(error))) this.leave(folder, "denied");
     });
     if (directory === undefined) return children;
     for await (const entry of directory) {
@@ -150,8 +149,8 @@ class TreeReader {
       this.bytes += bytes.length;
     } catch (error) {
       if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
-      const isDenied = error instanceof PackageFileRefused && DENIED.has(error.code);
-      this.leftOut.set(path, isDenied ? "denied" : "unread");
+      const isClosed = error instanceof PackageFileRefused && isDenied(error.code);
+      this.leftOut.set(path, isClosed ? "denied" : "unread");
     }
     return true;
   }
