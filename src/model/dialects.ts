@@ -31,6 +31,8 @@ export interface Dialect {
   readonly callIds: "any" | "nine" | "counted";
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
   readonly brokenArguments: "sent" | "wrapped";
+  /** `none`: where tools are offered, the model is asked not to reason, as OpenAI's newer ones want it at this endpoint. */
+  readonly reasoningWithTools: "any" | "none";
   /** `left-out`: an answer goes back with its calls or with its text, not with both. */
   readonly textBesideCalls: "sent" | "left-out";
   /** What stands for the text of a message that has calls alone. */
@@ -76,6 +78,7 @@ const PLAIN: Dialect = {
   resultNames: "left-out",
   callIds: "any",
   brokenArguments: "sent",
+  reasoningWithTools: "any",
   textBesideCalls: "sent",
   noText: "null",
   ownReads: "calls",
@@ -161,6 +164,7 @@ export const dialectSettingSchema = z.union([
     resultNames: z.enum(["left-out", "sent"]).optional(),
     callIds: z.enum(["any", "nine", "counted"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
+    reasoningWithTools: z.enum(["any", "none"]).optional(),
     textBesideCalls: z.enum(["sent", "left-out"]).optional(),
     noText: z.enum(["null", "empty", "dot"]).optional(),
     ownReads: z.enum(["calls", "words"]).optional(),

@@ -12,6 +12,7 @@ const OPTIONAL: readonly Optional[] = [
   { name: "max_tokens", instead: "max_completion_tokens" },
   { name: "stream_options", said: /stream[ _]options/i },
   { name: "temperature" },
+  { name: "reasoning_effort" },
   // TGI takes none of nothing, and does without.
   { name: "temperature", said: /\btemperature\b.{0,40}\bstrictly positive/i, sent: 0, isSaying: true },
   {
@@ -45,6 +46,11 @@ const NOT_TAKEN =
 
 /** What servers say of a form that they do not take, and the form that they do. */
 const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>])[] = [
+  // OpenAI says so of models that reason unless they are told not to, whether or not the request names an effort.
+  [
+    /\btools?\b.{0,40}\breasoning_effort\b.{0,20}\bnot supported|\bset\W{1,3}reasoning_effort\W{1,3}to\W{1,3}none\b/i,
+    () => ({ reasoningWithTools: "none" }),
+  ],
   [/after role '?"?tool/i, () => ({ afterTools: "assistant", corrections: "user" })],
   [
     /system role (?:is )?not supported|does not support (?:the )?(?:role )?'?"?system\b|(?:developer|system) instruction is not (?:enabled|supported)/i,

@@ -34,6 +34,7 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
       ids: new CallIds(dialect),
     }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => toolParam(tool, dialect)) }),
+    ...(tools.length > 0 && dialect.reasoningWithTools === "none" ? { reasoning_effort: "none" } : {}),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
     stream: settings.stream,

@@ -410,6 +410,52 @@ describe("a server that does not take a parameter", () => {
     expect(server.requests).toHaveLength(asked);
   });
 
+  describe("a model that may not reason where tools are offered", () => {
+    const BOTH =
+      "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.";
+    const withTools = (baseUrl: string, model: ReturnType<typeof createChatModel>) =>
+      model.complete({
+        settings: { model: "m", baseUrl, stream: false, timeoutMs: 30_000 },
+        messages: [{ role: "user", content: "words" }],
+        tools: [{ type: "function", function: { name: "x", description: "d", parameters: {} } }],
+        signal: new AbortController().signal,
+      });
+
+    test.each([
+      `${BOTH} To use function tools, use /v1/responses or set reasoning_effort to 'none'.`,
+      `${BOTH} Please use /v1/responses instead.`,
+      "This model reasons. To use tools, set `reasoning_effort` to `none`.",
+    ])("is asked not to, from then on, and only with tools: %s", async (message) => {
+      const server = await startRawServer((response, { body }) => {
+        const { tools, reasoning_effort: effort } = body as Record<string, unknown>;
+        if (tools === undefined || effort === "none") return json(response, choice({ content: "x" }));
+        json(response, { error: { message, type: "invalid_request_error", param: "reasoning_effort" } }, 400);
+      });
+      const model = createChatModel();
+      await withTools(server.baseUrl, model);
+      await withTools(server.baseUrl, model);
+      await ask(server.baseUrl, {}, [], model);
+      const sent = server.requests.map(({ body }) => (body as Record<string, unknown>)["reasoning_effort"]);
+      expect(sent).toEqual([undefined, "none", "none", undefined]);
+    });
+
+    test("and reasons always, fails with what it has said of the tools", async () => {
+      const server = await startRawServer((response, { body }) => {
+        const isNamed = Object.hasOwn(body as object, "reasoning_effort");
+        const none = "Unsupported value: 'reasoning_effort' does not support 'none' with this model.";
+        json(
+          response,
+          { error: { message: isNamed ? none : `${BOTH} Please use /v1/responses instead.` } },
+          400,
+        );
+      });
+      const error = await errorOf(withTools(server.baseUrl, createChatModel()));
+      expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+      expect(error.message).toContain("Function tools with reasoning_effort are not supported");
+      expect(server.requests).toHaveLength(3);
+    });
+  });
+
   test("has the limit of tokens under its other name", async () => {
     const server = await refusing("max_completion_tokens", 400, {
       error: { message: "unknown field max_completion_tokens" },
