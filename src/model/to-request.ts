@@ -176,7 +176,7 @@ function ownPart({ provider }: Assistant, to: Receiver): Assistant["provider"] {
 function assistantParam(message: Assistant, to: Receiver): Record<string, unknown> {
   const { dialect } = to;
   const own = ownPart(message, to);
-  const fields = takenBack(own === undefined ? dialect.foreignMessage : own.message, dialect);
+  const fields = takenBack(withThoughts(own?.message, dialect), dialect);
   const content: JsonValue = ownParts(message, to) ?? textIn(message);
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
@@ -187,6 +187,16 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
       callParam(call, index, own?.calls?.[index], to, own !== undefined),
     ),
   };
+}
+
+/** Names that servers have for a model's thoughts, of which they may give one and want another back. */
+const THOUGHTS = ["reasoning", "reasoning_text", "thinking"];
+
+/** An answer's own fields, and what the server wants of each beside them: the thoughts, where it has some under another name. */
+function withThoughts(own: JsonObject = {}, { foreignMessage }: Dialect): Params {
+  const thoughts = THOUGHTS.map((name) => textOf(own[name])).find(Boolean);
+  const wanted = Object.entries(foreignMessage).map(([name, none]) => [name, thoughts ?? none]);
+  return { ...Object.fromEntries(wanted), ...own };
 }
 
 function resultParam(

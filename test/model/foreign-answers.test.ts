@@ -55,6 +55,44 @@ describe("what an answer of another model is given so that a server takes it", (
   });
 });
 
+describe("thoughts that a server gives under one name and wants back under another", () => {
+  const MISSING =
+    "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1";
+  const CALL = { id: "call_1", type: "function", function: { name: "x", arguments: "{}" } };
+  type Sent = { readonly messages: readonly Record<string, unknown>[] };
+  const answersOf = (body: unknown) => (body as Sent).messages.filter(({ role }) => role === "assistant");
+
+  test.each(["reasoning", "reasoning_text"])("go back so: %s", async (given) => {
+    const message = { role: "assistant", content: "", [given]: "I look.", tool_calls: [CALL] };
+    const server = await startRawServer((response, { body }) => {
+      const refused = answersOf(body).flatMap((answer) => {
+        if (Object.hasOwn(answer, given))
+          return [`Extra inputs are not permitted, field: 'messages[1].${given}'`];
+        return answer["reasoning_content"] === "I look." ? [] : [MISSING];
+      });
+      response.writeHead(refused.length === 0 ? 200 : 400, { "content-type": "application/json" });
+      const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+      response.end(JSON.stringify(refused.length === 0 ? { choices } : { error: { message: refused[0] } }));
+    });
+    const model = createChatModel();
+    const user: ChatMessage = { role: "user", content: "words" };
+    const { content, toolCalls, provider } = await ask(server.baseUrl, {}, [user], model);
+    if (provider === undefined) throw new Error("nothing was kept");
+    const messages: readonly ChatMessage[] = [
+      user,
+      { role: "assistant", content, toolCalls, provider },
+      { role: "tool", toolCallId: "call_1", content: "{}" },
+    ];
+    await ask(server.baseUrl, {}, messages, model);
+    await ask(server.baseUrl, {}, messages, model);
+    expect(server.requests.slice(-2).map(({ body }) => answersOf(body))).toEqual([
+      [{ role: "assistant", content: null, reasoning_content: "I look.", tool_calls: [CALL] }],
+      [{ role: "assistant", content: null, reasoning_content: "I look.", tool_calls: [CALL] }],
+    ]);
+    expect(server.requests).toHaveLength(5);
+  });
+});
+
 describe("ids that another server has given its calls", () => {
   test.each([
     [
