@@ -116,6 +116,7 @@ async function ask(
       body: wellFormed(JSON.stringify(body)),
       redirect: "manual",
       signal,
+      mayGoAgain: true,
     });
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
     const leave = (): void => response.leave?.();

@@ -18,6 +18,8 @@ export interface SentRequest {
   /** Redirects are answers like others: nobody follows them. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
+  /** It goes out again where its server has closed the connection that was kept from the request before. */
+  readonly mayGoAgain?: true;
 }
 
 /** What came back, its body as it arrives, decompressed. A `Response` is one. */
@@ -42,7 +44,23 @@ const plain = new Agent({ ...options, keepAlive: true, timeout: IDLE_MS });
 const tls = new TlsAgent({ ...tlsAgent.options, keepAlive: true, timeout: IDLE_MS });
 
 /** As `fetch`, with half of its CPU: each turn of each run is a request. */
-export const send: Send = (url, { method, headers, body, signal }) =>
+export const send: Send = async (url, request) => {
+  for (;;) {
+    try {
+      return await sendOnce(url, request);
+    } catch (error) {
+      if (!(error instanceof ClosedBefore) || request.mayGoAgain !== true) throw error;
+    }
+  }
+};
+
+/** The server has closed a kept connection before the request has arrived there: no new one is closed so. */
+class ClosedBefore extends TypeError {}
+
+/** So soon it is known at the latest: whoever closes later has read the request. */
+const CLOSED_BEFORE_MS = 1_000;
+
+const sendOnce: Send = (url, { method, headers, body, signal }) =>
   new Promise((resolve, reject) => {
     const broken = (cause: Error): void => reject(asFetchThrows("fetch failed", cause));
     signal.throwIfAborted();
@@ -65,7 +83,14 @@ export const send: Send = (url, { method, headers, body, signal }) =>
       signal.removeEventListener("abort", stop);
       broken(Object.assign(new Error("closed without an answer"), { code: "ECONNRESET" })); // nothing, where one has come
     });
-    request.on("error", broken);
+    const sentAt = performance.now();
+    request.on("error", (cause) => {
+      const code = "code" in cause ? cause.code : undefined;
+      const isSoon = request.reusedSocket && performance.now() - sentAt < CLOSED_BEFORE_MS;
+      if (isSoon && (code === "ECONNRESET" || code === "EPIPE"))
+        reject(new ClosedBefore("fetch failed", { cause }));
+      else broken(cause);
+    });
     request.once("response", (message) => resolve(toAnswer(message)));
     request.end(body);
   });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, type Socket, createServer } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
@@ -611,6 +611,32 @@ describe("connections", () => {
       await model.complete(request(server.baseUrl, { stream })).catch(() => undefined);
     }
     expect(sockets.size).toBeLessThan(server.requests.length);
+  });
+
+  test.each([
+    ["resets", (socket: Socket) => socket.resetAndDestroy()],
+    ["ends", (socket: Socket) => socket.end()],
+  ])("that were kept, and that the server %s as the next request comes, are made anew", async (_, close) => {
+    let asked = 0;
+    const body = JSON.stringify(choice({ content: "x" }));
+    const server = createServer((socket) => {
+      let isUsed = false;
+      socket.on("error", () => undefined);
+      socket.on("data", () => {
+        asked += 1;
+        if (isUsed) close(socket);
+        else socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+        isUsed = true;
+      });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const model = createChatModel();
+    await model.complete(request(baseUrl));
+    expect(await model.complete(request(baseUrl))).toMatchObject({ content: "x" });
+    expect(asked).toBe(3);
   });
 
   test.each([
