@@ -36,7 +36,7 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
   const isBeside =
     (usage["prompt_tokens"] === undefined &&
       (usage["cache_read_input_tokens"] !== undefined || usage["cache_n"] !== undefined)) ||
-    (read + written > 0 && total === said + read + written + answered);
+    [read, cached].some((taken) => taken + written > 0 && total === said + taken + written + answered);
   const promptTokens =
     said === 0
       ? missed > 0

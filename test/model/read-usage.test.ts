@@ -100,6 +100,16 @@ describe("the usage of an answer", () => {
       [164, 5, 64],
     ],
     [
+      "one whose total tells so under OpenAI's name for it",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 5,
+        total_tokens: 169,
+        prompt_tokens_details: { cached_tokens: 64 },
+      },
+      [164, 5, 64],
+    ],
+    [
       "one whose total tells so of what was written to the cache",
       { prompt_tokens: 100, completion_tokens: 5, total_tokens: 1105, cache_creation_input_tokens: 1000 },
       [1100, 5, undefined],
