@@ -83,17 +83,32 @@ export function parseToolArguments(
     const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
     return fail("TOOL_ARGS_INVALID", `The arguments of ${spec.name} have the wrong shape.${where}`, {
       errors,
-      expected: expectedShape(spec),
+      expected: expectedShape(spec, parsed.error.issues[0]?.path ?? []),
     });
   }
   return ok(parsed.data);
 }
 
-function expectedShape(spec: ArgumentSpec): string {
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** What the arguments hold, and what the object in them holds in which something is wrong. */
+function expectedShape(spec: ArgumentSpec, path: readonly PropertyKey[]): string {
   const schema = z.toJSONSchema(spec.parameters, { io: "input" });
-  const required = new Set(schema.required ?? []);
-  return Object.keys(schema.properties ?? {})
-    .map((key) => (required.has(key) ? key : `${key}?`))
+  let inner: JsonSchema = schema;
+  let depth = 0;
+  for (const key of path.map(String)) {
+    const below = inner.properties?.[key];
+    if (typeof below !== "object" || below.properties === undefined) break;
+    inner = below;
+    depth += 1;
+  }
+  const place = path.slice(0, depth).map(String).join(".");
+  return [keysOf(schema), ...(depth === 0 ? [] : [`${place}: ${keysOf(inner)}`])].join("; ");
+}
+
+function keysOf({ properties = {}, required = [] }: JsonSchema): string {
+  return Object.keys(properties)
+    .map((key) => (required.includes(key) ? key : `${key}?`))
     .join(", ");
 }
 

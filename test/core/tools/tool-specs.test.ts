@@ -273,6 +273,20 @@ describe("arguments of another shape are TOOL_ARGS_INVALID with what was expecte
   });
 
   test.each([
+    [
+      { steps_completed: { append: ["a"] } },
+      "patch.update: stepsCompleted?, artifacts?, decisionLog?, variables?, currentNodeId?, updatedAt?",
+    ],
+    [{ stepsCompleted: ["a"] }, "patch.update.stepsCompleted: append"],
+    [{ stepsCompleted: { append: [1] } }, "patch.update.stepsCompleted: append"],
+    [{ constructor: 1 }, "patch.update: stepsCompleted?"],
+  ])("says what the object holds in which something is wrong: %j", (update, holds) => {
+    expect(parse("fs.apply_patch", patch(update))).toMatchObject({
+      details: { expected: expect.stringContaining(`path, patch; ${holds}`) },
+    });
+  });
+
+  test.each([
     '{"path":"@project","__proto__":{"polluted":true}}',
     '{"path":"@project","\\u005f_proto__":1}',
     '{"__proto__":1,"path":"@project"}',
