@@ -128,6 +128,7 @@ async function ask(
       streamedCalls,
       finalErrors,
       apiKey,
+      headers: response.headers,
       leave,
       lastWordsMs,
     };
@@ -202,7 +203,7 @@ async function readAnswer(
   const text = await textOfChunks(chunks);
   const pieces = piecesIn(text);
   if (pieces.length > 1) return collectStream(eachOf(pieces), answering, onPiece);
-  return toAnswer(parseBody(text, response.status, answering.apiKey), answering);
+  return toAnswer(parseBody(text, response.status, answering), answering);
 }
 
 /** The pieces of a stream that came as a whole: in a list, or one behind the other. */
@@ -239,9 +240,9 @@ function parseUrl(text: string, base?: string): URL | undefined {
   return URL.canParse(text, base) ? new URL(text, base) : undefined;
 }
 
-function parseBody(text: string, status: number, apiKey: string | undefined): unknown {
+function parseBody(text: string, status: number, refusing: Refusing): unknown {
   if (/^[{[]/.test(text.trimStart())) return parseAnswer(text);
-  if (isPage(text)) throw answeredWithPage(status, text, apiKey);
+  if (isPage(text)) throw answeredWithPage(status, text, refusing.apiKey);
   // Proxies say in plain words what went wrong.
   throw errorInAnswer(
     {
@@ -250,7 +251,7 @@ function parseBody(text: string, status: number, apiKey: string | undefined): un
         .trim()
         .replace(/^"(.*)"$/s, "$1"),
     },
-    { apiKey },
+    refusing,
   );
 }
 

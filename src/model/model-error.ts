@@ -175,6 +175,8 @@ export interface Refusing {
   readonly apiKey?: string | undefined;
   /** Codes of errors that another try does not help against, whatever the status says. */
   readonly finalErrors?: readonly string[];
+  /** Of the answer in which an error has come. */
+  readonly headers?: WireAnswer["headers"];
 }
 
 /**
@@ -216,7 +218,8 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   const body = JSON.stringify(error);
   const said = readProviderError(body);
   const status = statusNamed(said);
-  const refusal = { status: status ?? 400, headers: new Headers(), body };
+  const { headers = new Headers() } = refusing;
+  const refusal = { status: status ?? 400, headers, body };
   const { code, message, retryable, retryAfterMs, contextTokens } =
     status === undefined
       ? ofNoStatus(said, body, refusing)
@@ -226,7 +229,8 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   return new ModelError({ code, message, retryable, retryAfterMs, contextTokens, saidInAnswer });
 }
 
-function ofNoStatus(said: ProviderError, body: string, { apiKey, finalErrors = [] }: Refusing): ModelError {
+function ofNoStatus(said: ProviderError, body: string, refusing: Refusing): ModelError {
+  const { apiKey, finalErrors = [], headers = new Headers() } = refusing;
   const words = redact(said.words, apiKey).replace(/\.$/, "");
   const message = `The model's answer is not a chat completion: it says ${words}.`;
   const overflow = readOverflow({ ...said, body });
@@ -239,7 +243,7 @@ function ofNoStatus(said: ProviderError, body: string, { apiKey, finalErrors = [
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
     message,
     retryable,
-    retryAfterMs: retryable ? readRetryAfter(new Headers(), new Date(), body) : undefined,
+    retryAfterMs: retryable ? readRetryAfter(headers, new Date(), body) : undefined,
   });
 }
 

@@ -18,6 +18,7 @@ import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { callOfPart, saidOnce, saysMore, toCall } from "./read-call.js";
 import { hasCounted, toUsage, withCounts } from "./read-usage.js";
+import type { WireAnswer } from "./send.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */
@@ -25,6 +26,8 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
   readonly streamedCalls: "index" | "id";
   readonly finalErrors: readonly string[];
   readonly apiKey: string | undefined;
+  /** What stands before the answer: an error in it may have its wait there. */
+  readonly headers?: WireAnswer["headers"];
   /** Ends the connection where nothing more comes. */
   readonly leave: () => void;
   /** How long more is waited for behind an end. */

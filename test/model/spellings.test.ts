@@ -865,9 +865,9 @@ const EVENTS =
 const WHOLE = '{"choices":[{"message":{"content":"Which?"},"finish_reason":"stop"}]}';
 
 describe.each([false, true])("an answer of status 200, a stream asked for: %s,", (stream) => {
-  const ask = async (type: string | undefined, body: string) => {
+  const ask = async (type: string | undefined, body: string, more: Record<string, string> = {}) => {
     const server = await startRawServer((response: ServerResponse) => {
-      response.writeHead(200, type === undefined ? {} : { "content-type": type });
+      response.writeHead(200, { ...(type === undefined ? {} : { "content-type": type }), ...more });
       response.end(body);
     });
     return createChatModel().complete({
@@ -895,6 +895,16 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
     ["of events behind words", "text/event-stream", `data: ping\n\ndata: [PING]\n\ndata: null\n\n${EVENTS}`],
   ])("is read as what it is: %s", async (_, type, body) => {
     expect((await ask(type, body)).content).toBe("Which?");
+  });
+
+  test.each([
+    '{"error":{"message":"slow down","code":429}}',
+    'data: {"choices":[{"delta":{"content":"Wh"}}]}\n\ndata: {"error":{"message":"slow down","code":429}}\n\n',
+    '{"error":{"message":"slow down","code":"RequestBurst"}}',
+  ])("that says what went wrong has the wait in its headers: %s", async (body) => {
+    await expect(ask(undefined, body, { "retry-after": "33" })).rejects.toMatchObject({
+      retryAfterMs: 33_000,
+    });
   });
 
   test.each<readonly [string, string, Partial<ModelError>, string]>([
