@@ -24,23 +24,22 @@ class PlainSchemas {
 
   /** Of an object, or of alternatives that are objects: one that has the properties of all. */
   object(schema: Fields): Schema {
-    const plain = this.plain(schema, [], 0);
-    const { anyOf, ...own } = plain;
+    const { anyOf, ...own } = this.built(schema, [], 0);
     const all = Array.isArray(anyOf) ? (anyOf as readonly Schema[]) : [];
     return { ...all.reduce((sum, one) => merged(sum, withoutDuties(one)), own), type: "object" };
   }
 
-  private plain(value: unknown, refs: readonly string[], depth: number): Schema {
+  private built(value: unknown, refs: readonly string[], depth: number): Schema {
     const schema = fieldsOf(value);
     this.left -= 1;
     if (schema === undefined || this.left < 0 || depth > MAX_DEPTH) return {};
-    const below = (part: unknown): Schema => this.plain(part, refs, depth + 1);
+    const below = (part: unknown): Schema => this.built(part, refs, depth + 1);
     const ref = textOf(schema["$ref"]);
     if (ref !== "") {
       // One that holds itself is any object in there.
       const named = refs.includes(ref)
         ? { type: "object" }
-        : this.plain(this.named(ref), [...refs, ref], depth + 1);
+        : this.built(this.named(ref), [...refs, ref], depth + 1);
       return { ...named, ...wordsOf(schema) };
     }
     const own = { ...wordsOf(schema), ...this.typed(schema, below) };
@@ -51,11 +50,8 @@ class PlainSchemas {
     const [only] = alternatives;
     if (only === undefined) return whole;
     if (alternatives.length === 1) return merged(whole, only);
-    // What belongs to all of them stands in each: some servers take no type beside alternatives.
     if (whole["type"] === "object") return alternatives.map(withoutDuties).reduce(merged, whole);
-    const { title: _, description, ...common } = whole;
-    const anyOf = alternatives.map((one) => merged(one, common));
-    return { ...(description === undefined ? {} : { description }), anyOf };
+    return { ...whole, anyOf: alternatives };
   }
 
   private typed(schema: Fields, below: (part: unknown) => Schema): Schema {
@@ -66,7 +62,7 @@ class PlainSchemas {
     if (types.length > 1) return { anyOf: types.map((one) => this.typed({ ...schema, type: one }, below)) };
     const choices = listOf(schema["enum"] ?? (schema["const"] === undefined ? [] : [schema["const"]]));
     const texts = choices.filter((choice) => typeof choice === "string" && choice !== "");
-    const kind = textOf(types[0]) || kindOf(schema, texts);
+    const kind = textOf(types[0]) || kindOf(schema, texts, choices);
     switch (kind) {
       case "":
         return {};
@@ -74,7 +70,7 @@ class PlainSchemas {
         const properties = [
           ...Object.entries(fieldsOf(schema["properties"]) ?? {}),
           ...namesIn(schema).map((name) => [name, schema["additionalProperties"]] as const),
-        ].map(([name, part]) => [name, below(part)] as const);
+        ].map(([name, part]) => [name, complete(below(part))] as const);
         const names = new Set(properties.map(([name]) => name));
         const required = listOf(schema["required"]).filter((name) => names.has(textOf(name)));
         return {
@@ -84,8 +80,8 @@ class PlainSchemas {
         };
       }
       case "array": {
-        const items = below(schema["items"] ?? listOf(schema["prefixItems"])[0]);
-        return { type: kind, items: Object.keys(items).length === 0 ? { type: "string" } : items };
+        const item = schema["items"] ?? listOf(schema["prefixItems"])[0];
+        return { type: kind, items: item === undefined ? { type: "string" } : complete(below(item)) };
       }
       case "string":
         return { type: kind, ...(texts.length === 0 ? {} : { enum: texts }) };
@@ -125,10 +121,34 @@ function namesIn(schema: Fields): readonly string[] {
 }
 
 /** What a schema is of that does not say so. */
-function kindOf(schema: Fields, texts: readonly unknown[]): string {
+function kindOf(schema: Fields, texts: readonly unknown[], choices: readonly unknown[]): string {
   if (schema["properties"] !== undefined) return "object";
   if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return "array";
-  return texts.length > 0 ? "string" : "";
+  if (texts.length > 0) return "string";
+  const kinds = ["number", "boolean"] as const;
+  return kinds.find((kind) => choices.some((choice) => typeof choice === kind)) ?? "";
+}
+
+/** Any value; Gemini and Kimi refuse all tools for one of which a part has no type. */
+const ANY: readonly Schema[] = [
+  { type: "string" },
+  { type: "number" },
+  { type: "boolean" },
+  { type: "object" },
+  { type: "array", items: { type: "string" } },
+];
+
+/** A part of a schema, its type said. What belongs to several alternatives stands in them: Vertex AI takes nothing beside them. */
+function complete(schema: Schema): Schema {
+  const { anyOf, ...own } = schema;
+  if (anyOf === undefined && own["type"] !== undefined) return schema;
+  const { title: _, description, ...common } = own;
+  const all = ((anyOf ?? ANY) as readonly Schema[]).flatMap((one) => {
+    const whole = complete(merged(one, common));
+    return (whole["anyOf"] as readonly Schema[] | undefined) ?? [whole];
+  });
+  const [first, ...others] = all;
+  return { anyOf: [{ ...first, ...(description === undefined ? {} : { description }) }, ...others] };
 }
 
 function wordsOf({ title, description }: Fields): Schema {

@@ -1322,6 +1322,12 @@ describe("the schemas of tools of others", () => {
       list: { type: "array", maxItems: 100 },
       pair: { type: "array", prefixItems: [{ type: "number" }], not: {} },
       any: { not: {} },
+      level: { enum: [1, 2, null] },
+      text: { type: "string", anyOf: [{ format: "uri" }, { pattern: "^a" }] },
+      nested: {
+        description: "n",
+        anyOf: [{ oneOf: [{ type: "string" }, { type: "boolean" }] }, { type: "number" }],
+      },
       gates: {
         type: "object",
         propertyNames: { enum: ["qa", "ui"] },
@@ -1333,6 +1339,13 @@ describe("the schemas of tools of others", () => {
     additionalProperties: false,
     anyOf: [{ required: ["at"] }, { properties: { extra: { type: "boolean" } }, required: ["extra"] }],
   };
+  const ANY = [
+    { type: "string" },
+    { type: "number" },
+    { type: "boolean" },
+    { type: "object" },
+    { type: "array", items: { type: "string" } },
+  ];
   const URL_ALONE = { type: "object", properties: { url: { type: "string" } }, required: ["url"] };
   const PLAIN = {
     type: "object",
@@ -1341,14 +1354,14 @@ describe("the schemas of tools of others", () => {
       at: { ...URL_ALONE, description: "where" },
       tree: { type: "object", properties: { below: { type: "object" } } },
       since: { type: "string" },
-      value: { description: "v", anyOf: [{ type: "string" }, { type: "integer" }] },
+      value: { anyOf: [{ type: "string", description: "v" }, { type: "integer" }] },
       mode: { type: "string", enum: ["fast"] },
       size: { type: "string", enum: ["s", "l"] },
       count: { type: "integer", minimum: 1 },
       line: { type: "integer", minimum: 1 },
       micros: { type: "integer", maximum: 1_000_000 },
       maybe: URL_ALONE,
-      either: { description: "e", anyOf: [{ type: "string" }, URL_ALONE] },
+      either: { anyOf: [{ type: "string", description: "e" }, URL_ALONE] },
       both: {
         type: "object",
         properties: { url: { type: "string" }, name: { type: "string" } },
@@ -1356,7 +1369,10 @@ describe("the schemas of tools of others", () => {
       },
       list: { type: "array", items: { type: "string" } },
       pair: { type: "array", items: { type: "number" } },
-      any: {},
+      any: { anyOf: ANY },
+      level: { type: "number" },
+      text: { anyOf: [{ type: "string" }, { type: "string" }] },
+      nested: { anyOf: [{ type: "string", description: "n" }, { type: "boolean" }, { type: "number" }] },
       gates: {
         type: "object",
         properties: { qa: { type: "string", enum: ["PASS"] }, ui: { type: "string", enum: ["PASS"] } },
@@ -1453,6 +1469,38 @@ describe("the schemas of tools of others", () => {
       [1_024, "How it is called."],
     ]);
     expect(server.requests.map(parametersIn)).toEqual([PARAMETERS, PARAMETERS, PARAMETERS]);
+  });
+
+  test("have a type in each place, and nothing beside alternatives, as Gemini and Kimi want it", async () => {
+    const partsOf = (schema: Record<string, unknown>): readonly Record<string, unknown>[] => {
+      const { properties = {}, items = [], anyOf = [] } = schema as Record<string, object>;
+      return [
+        schema,
+        ...[...Object.values(properties), items, ...Object.values(anyOf)].flat().flatMap(partsOf),
+      ];
+    };
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    const hard = {
+      type: "object",
+      properties: {
+        none: true,
+        words: { description: "any" },
+        list: { type: "array", items: {} },
+        both: { description: "b", $ref: "#/$defs/Either" },
+        one: { description: "o", anyOf: [{ type: ["string", "number"] }, { type: "null" }] },
+      },
+      $defs: { Either: { oneOf: [{ type: "string" }, { description: "?" }] } },
+    };
+    await asked(server.baseUrl, hard, { dialect: "gemini" });
+    const parts = server.requests
+      .map(parametersIn)
+      .flatMap((sent) => partsOf(sent as Record<string, unknown>));
+    expect(parts.length).toBeGreaterThan(20);
+    expect(
+      parts.filter(({ type, anyOf, ...rest }) =>
+        anyOf === undefined ? type === undefined : type !== undefined || Object.keys(rest).length > 0,
+      ),
+    ).toEqual([]);
   });
 
   test("cannot grow without end: each reference names two more", async () => {
