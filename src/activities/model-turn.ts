@@ -216,8 +216,8 @@ async function askOnce(
       onPiece: (piece) => live.add(piece),
     })
     .catch(async (error: unknown) => {
-      if (isOverflow(error)) return error;
       if (error instanceof ModelError && error.usage !== undefined) await spend(error.usage);
+      if (isOverflow(error)) return error;
       const { info } = context;
       throw toFailure(error, { input, settings, info, keyless: deps.memory.keyless });
     });

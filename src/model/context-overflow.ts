@@ -25,6 +25,7 @@ const TOO_LONG: readonly RegExp[] = [
   /(?:prompt|input) token count/,
   /tokens?\b.{0,40}exceeds? (?:the )?(?:max|model|limit)/,
   /exceed\w* (?:the )?model token limit/,
+  /tokens in request more than max tokens allowed/, // z.ai
   /too many (?:input |prompt )?tokens/,
   /token limit exceeded/,
   /input length should be/,

@@ -1,3 +1,4 @@
+import type { TurnUsage } from "../core/run/usage.js";
 import { type Fields, textOf } from "./answer-json.js";
 
 /** What providers call the ends of answers, in the protocol's words. */
@@ -70,6 +71,21 @@ export function toFinishReason(text: string): string {
   if (A_LENGTH.test(kind)) return "length";
   if (/_?guardrail(?:s|_[a-z]{1,20})?$/.test(kind)) return "content_filter";
   return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
+}
+
+/** So many times longer than its answer is a request that has left it no room; else it is the answer that is too long. */
+const FILLS_CONTEXT = 3;
+
+/** Whether an answer was cut off since its request fills the context: z.ai and Anthropic say so, with others it has nothing. */
+export function leftNoRoom(
+  reason: string,
+  { promptTokens, completionTokens }: Pick<TurnUsage, "promptTokens" | "completionTokens">,
+  isEmpty: boolean,
+): boolean {
+  if (toFinishReason(reason) !== "length") return false;
+  const isSaid = /context/i.test(reason);
+  if (promptTokens === 0) return isSaid && isEmpty;
+  return isSaid ? promptTokens > completionTokens * FILLS_CONTEXT : isEmpty && completionTokens <= 1;
 }
 
 /** Where it stands, the protocol's own place first; the last is Anthropic's. */

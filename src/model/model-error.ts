@@ -100,6 +100,17 @@ export function endedBadly(reason: string, apiKey?: string): ModelError {
   return badResponse(`it ended with "${redact(reason, apiKey)}"`);
 }
 
+/** An answer has come to nothing since the request has left no room for it: it is made again with less. */
+export function contextIsFull(reason: string, tokens: number, apiKey?: string): ModelError {
+  const said = redact(reason, apiKey);
+  return new ModelError({
+    code: "LLM_CONTEXT_EXCEEDED",
+    message: `The model's answer has no room beside the request: it ended with "${said}".`,
+    retryable: false,
+    contextTokens: tokens === 0 ? undefined : tokens,
+  });
+}
+
 /** A page for browsers stands where the endpoint should: in place of an answer, another try may bring one. */
 export function answeredWithPage(status: number, page: string, apiKey?: string): ModelError {
   const title = redact(wordsOfPage(page), apiKey);

@@ -3,11 +3,19 @@ import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
-import { ENDED_BADLY, moreTelling, reasonIn, tellsEnough, toFinishReason } from "./finish-reason.js";
+import {
+  ENDED_BADLY,
+  leftNoRoom,
+  moreTelling,
+  reasonIn,
+  tellsEnough,
+  toFinishReason,
+} from "./finish-reason.js";
 import {
   ModelError,
   badResponse,
   classifyModelError,
+  contextIsFull,
   endedBadly,
   errorInAnswer,
   holdsNoChoice,
@@ -303,6 +311,9 @@ function finished({ message: told, reason, usage, model }: Readonly<Told>, answe
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
   if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
+  const counts = toUsage(usage);
+  if (leftNoRoom(reason, counts, !saysAnything(message)))
+    throw contextIsFull(reason, counts.promptTokens + counts.completionTokens, answering.apiKey);
   const unknown = unknownParts(message, list);
   if (JSON.stringify(unknown).length > MAX_UNKNOWN_CHARS)
     throw badResponse("it holds too much beside its text");
@@ -313,7 +324,7 @@ function finished({ message: told, reason, usage, model }: Readonly<Told>, answe
     content,
     toolCalls: list.map(toCall),
     finishReason,
-    usage: toUsage(usage),
+    usage: counts,
     model: textOf(model),
     ...(Object.keys(unknown).length === 0 ? {} : { provider }),
     ...(refusal === undefined ? {} : { refusal }),

@@ -238,6 +238,25 @@ describe("a provider that refuses a request as too long", () => {
     expect(learned.of(settings)).toBe(16_384);
   });
 
+  test.each([
+    ["model_context_window_exceeded", { prompt_tokens: 0, completion_tokens: 0 }, 0],
+    ["length", { prompt_tokens: 16_384, completion_tokens: 0 }, 16_384],
+  ])("in the end of an answer, %s, is asked again with less", async (finishReason, usage, spent) => {
+    const full = { content: "", finishReason, usage };
+    const script: Script = (request) =>
+      sizeOf(request) > 16_384 ? full : readEach(request, requestsAnswered(scene));
+    const scene = await sceneWith(script, {});
+    await walk(scene, 8);
+    expect((await foldsIn(scene))[0]).toMatchObject({ nth: 1, by: "provider" });
+    const entries = await scene.files.conversation("visit-1").entries();
+    const answers = entries.filter((entry) => entry.type === "assistant");
+    expect(answers.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    const counted = entries.flatMap((entry) =>
+      entry.type === "assistant" ? [entry.spent?.promptTokens] : [],
+    );
+    expect(counted.find(Boolean) ?? 0).toBe(spent);
+  });
+
   test("is not asked too much again by a worker that has only the conversation", async () => {
     const scene = await sceneWith(
       serverOf(16_384, (_, __) => readEach(_, requestsAnswered(scene))),

@@ -35,6 +35,12 @@ describe("a refusal because the request is longer than the context is known, wit
       undefined,
     ],
     [
+      "z.ai",
+      400,
+      { error: { code: "1210", message: "tokens in request more than max tokens allowed" } },
+      undefined,
+    ],
+    [
       "LM Studio, newer",
       400,
       {

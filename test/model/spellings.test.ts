@@ -465,6 +465,43 @@ test("an answer whose tokens are used up before it has a message is one that was
   });
 });
 
+describe("an answer that has no room beside its request is asked for again with less, where", () => {
+  const FULL = { code: "LLM_CONTEXT_EXCEEDED", retryable: false };
+  const ended = (reason: string, usage: unknown, message: Piece = { content: "" }) => ({
+    choices: [{ index: 0, message, finish_reason: reason }],
+    usage,
+  });
+
+  test.each<readonly [string, unknown, Piece, number | undefined]>([
+    ["model_context_window_exceeded", { prompt_tokens: 0, completion_tokens: 0 }, { content: "" }, undefined],
+    ["model_context_window_exceeded", undefined, { content: null }, undefined],
+    [
+      "model_context_window_exceeded",
+      { prompt_tokens: 190_000, completion_tokens: 10_000 },
+      { content: "Wh" },
+      200_000,
+    ],
+    ["context_length_exceeded", { prompt_tokens: 4_000, completion_tokens: 96 }, { content: "Wh" }, 4_096],
+    ["length", { prompt_tokens: 32_768, completion_tokens: 0 }, { content: "" }, 32_768],
+  ])("it ends with %s, counted %j", async (reason, usage, message, contextTokens) => {
+    const error = await Promise.resolve()
+      .then(() => toAnswer(ended(reason, usage, message), ANSWERING))
+      .catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ ...FULL, contextTokens });
+    const chunks = [{ ...delta(message), usage }, delta({}, reason)];
+    await expect(streamed(chunks)).rejects.toMatchObject({ ...FULL, contextTokens });
+  });
+
+  test.each<readonly [string, unknown, Piece]>([
+    ["model_context_window_exceeded", { prompt_tokens: 2_000, completion_tokens: 6_000 }, { content: "Wh" }],
+    ["model_context_window_exceeded", undefined, { content: "Wh" }],
+    ["length", { prompt_tokens: 2_000, completion_tokens: 512 }, { content: "" }],
+    ["length", undefined, { content: "" }],
+  ])("and was cut off where it was too long itself: %s, counted %j", (reason, usage, message) => {
+    expect(toAnswer(ended(reason, usage, message), ANSWERING)).toMatchObject({ finishReason: "length" });
+  });
+});
+
 describe("a text is read where it is", () => {
   test.each<readonly [unknown, string]>([
     [7, "7"],
