@@ -3,7 +3,7 @@ import { isHeaderValue } from "../core/header-value.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { excerpt } from "../core/text.js";
-import { objectsIn, parseAnswer } from "./answer-json.js";
+import { type Fields, fieldsOf, objectsIn, parseAnswer } from "./answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { type Dialect, dialectOf } from "./dialects.js";
@@ -28,6 +28,7 @@ import {
 import { MAX_LOOKED_AT, isOfThoughts, isPage, readProviderError } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
+import { withRefusedCall } from "./refused-call.js";
 
 /**
  * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
@@ -134,7 +135,7 @@ async function ask(
     };
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
-      : await refusedOutright(response, patience, { apiKey, finalErrors });
+      : await refusedOutright(response, patience, answering);
     if (!("failure" in answer)) return withoutKey(answer, apiKey);
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
@@ -169,14 +170,28 @@ interface Refused {
 async function refusedOutright(
   response: WireAnswer,
   { errorWordsMs }: typeof PATIENCE,
-  refusing: Refusing,
-): Promise<Refused> {
+  answering: Answering,
+): Promise<Refused | ChatAnswer> {
   const { status, headers } = response;
   const refusal = { status, headers, body: await readErrorText(response, errorWordsMs) };
-  const failure = refusedByProvider(refusal, new Date(), refusing);
+  const refused = refusedCallIn(refusal.body);
+  if (refused !== undefined) return toAnswer(refused, answering);
+  const failure = refusedByProvider(refusal, new Date(), answering);
   // Nothing of its form would help where it is too long, or where the model's own answer could not be read.
   if (failure.code === "LLM_CONTEXT_EXCEEDED" || failure.code === "LLM_BAD_RESPONSE") throw failure;
   return { refusal, failure };
+}
+
+/** The answer that a server has refused of its own model, where it says what that was. */
+function refusedCallIn(body: string): Fields | undefined {
+  if (!body.includes("failed_generation")) return undefined;
+  try {
+    const said = fieldsOf(parseAnswer(body)) ?? {};
+    const answer = withRefusedCall(said);
+    return answer === said ? undefined : answer;
+  } catch {
+    return undefined;
+  }
 }
 
 function refusedInAnswer(error: unknown): Refused {

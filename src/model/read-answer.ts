@@ -26,6 +26,7 @@ import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { callOfPart, saidOnce, saysMore, toCall } from "./read-call.js";
 import { hasCounted, toUsage, withCounts } from "./read-usage.js";
+import { withRefusedCall } from "./refused-call.js";
 import type { WireAnswer } from "./send.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
@@ -44,7 +45,8 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
 export function toAnswer(completion: unknown, answering: Answering): ChatAnswer {
-  const fields = unwrapped(fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {});
+  const first = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
+  const fields = unwrapped(withRefusedCall(first));
   try {
     return answerIn(fields, answering);
   } catch (error) {
@@ -155,7 +157,7 @@ async function collectInto(
       saidAt = performance.now();
       continue;
     }
-    const fields = chunkIn(data);
+    const fields = withRefusedCall(chunkIn(data));
     const choice = choiceOf(fields, index);
     told.usage = withCounts(told.usage, usageIn(fields, choice));
     throwErrorIn(fields, choice, answering);
