@@ -4,6 +4,8 @@ import type { ChatAnswer } from "./chat.js";
 /** Where servers say more of a prompt's tokens; Mistral has two spellings of the first. */
 const DETAILS = ["prompt_tokens_details", "prompt_token_details", "input_tokens_details"];
 
+const ANSWER_DETAILS = ["completion_tokens_details", "output_tokens_details"];
+
 /** The tokens of an answer in the names that servers have for them: 0 where a server has counted nothing. */
 export function toUsage(value: unknown): ChatAnswer["usage"] {
   const usage = fieldsOf(value) ?? {};
@@ -45,8 +47,10 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
       : isBeside || cached > said
         ? said + cached + written
         : said;
-  // Some count what a model has thought in the total alone, and bill it as they do answers.
-  const thought = promptTokens === 0 ? 0 : Math.max(0, total - promptTokens - answered);
+  // Some count what a model has thought in the total alone, or beside it, and bill it as they do answers.
+  const reasoned = firstCount(ANSWER_DETAILS.map((name) => fieldsOf(usage[name])?.["reasoning_tokens"]));
+  const beside = reasoned > answered ? reasoned : 0;
+  const thought = promptTokens === 0 ? 0 : Math.max(beside, total - promptTokens - answered);
   return {
     promptTokens,
     completionTokens: answered + thought,

@@ -75,6 +75,16 @@ describe("the usage of an answer", () => {
       [32, 103, undefined],
     ],
     [
+      "a gateway to it that leaves the total out",
+      { prompt_tokens: 32, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 94 } },
+      [32, 103, undefined],
+    ],
+    [
+      "one whose thoughts are in its answer, without a total",
+      { prompt_tokens: 32, completion_tokens: 103, completion_tokens_details: { reasoning_tokens: 94 } },
+      [32, 103, undefined],
+    ],
+    [
       "Gemini, likewise",
       { prompt_tokens: 32, completion_tokens: 0, total_tokens: 135 },
       [32, 103, undefined],
