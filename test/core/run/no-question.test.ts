@@ -51,6 +51,8 @@ describe("an answer without calls is", () => {
     ['{"tool": "fs.write", "path": "x"}', "written-call"],
     ["<function=fs_read><parameter=path>x</parameter></function>", "written-call"],
     ["[TOOL_CALLS][{}]", "written-call"],
+    ['fs_read[ARGS]{"path":"@pkg/x"}', "written-call"],
+    ['<|START_ACTION|>[{"tool_name":"bash","parameters":{}}]<|END_ACTION|>', "written-call"],
     ['fs_read(path="@pkg/x")', "written-call"],
     ['[fs_read(path="@pkg/x"), fs_write(path="y")]', "written-call"],
     ['```tool_code\nprint(default_api.fs_read(path="x"))\n```', "written-call"],
