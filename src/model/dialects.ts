@@ -90,6 +90,9 @@ const PLAIN: Dialect = {
   finalErrors: FINAL_ERRORS,
 };
 
+/** Where a server wants thoughts and there are none: some take nothing but a text that is not empty. */
+export const NO_THOUGHTS = { reasoning_content: " " } as const;
+
 /** A local server puts messages into the model's own template, and many of those take one system message, the first. */
 const LOCAL: Partial<Dialect> = {
   tokenLimit: "max_tokens",
@@ -102,7 +105,7 @@ const DIALECTS = {
   plain: {},
   openai: { streamedCalls: "index" },
   azure: { streamedCalls: "index", keyHeader: "api-key" },
-  deepseek: { tokenLimit: "max_tokens", ownReads: "words", foreignMessage: { reasoning_content: "" } },
+  deepseek: { tokenLimit: "max_tokens", ownReads: "words", foreignMessage: NO_THOUGHTS },
   gemini: {
     tokenLimit: "max_tokens",
     toolSchemas: "plain",

@@ -1,5 +1,5 @@
 import { fieldsOf } from "./answer-json.js";
-import type { Dialect } from "./dialects.js";
+import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import type { Refusal } from "./model-error.js";
 import { readProviderError } from "./provider-error.js";
 import { inObject } from "./to-request.js";
@@ -82,7 +82,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   [
     /reasoning_content.{0,80}(?:must be|missing|required)|missing.{0,20}reasoning_content/i,
-    () => ({ ownReads: "words", foreignMessage: { reasoning_content: "" } }),
+    () => ({ ownReads: "words", foreignMessage: NO_THOUGHTS }),
   ],
   [/expected \W{0,2}thinking\b.{0,80}\bfound \W{0,2}tool_use/i, () => ({ ownReads: "words" })],
   [

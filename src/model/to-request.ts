@@ -195,8 +195,11 @@ const THOUGHTS = ["reasoning", "reasoning_text", "thinking"];
 /** An answer's own fields, and what the server wants of each beside them: the thoughts, where it has some under another name. */
 function withThoughts(own: JsonObject = {}, { foreignMessage }: Dialect): Params {
   const thoughts = THOUGHTS.map((name) => textOf(own[name])).find(Boolean);
-  const wanted = Object.entries(foreignMessage).map(([name, none]) => [name, thoughts ?? none]);
-  return { ...Object.fromEntries(wanted), ...own };
+  const wanted = Object.entries(foreignMessage).map(([name, none]) => [
+    name,
+    textOf(own[name]) || (thoughts ?? none),
+  ]);
+  return { ...own, ...Object.fromEntries(wanted) };
 }
 
 function resultParam(

@@ -653,7 +653,7 @@ test("messages of another provider are dressed as this one wants them", async ()
   const [deepseek, gemini, mistral] = server.requests.map(
     ({ body }) => (body as { messages: Record<string, unknown>[] }).messages,
   );
-  expect(deepseek?.[0]).toMatchObject({ reasoning_content: "" });
+  expect(deepseek?.[0]).toMatchObject({ reasoning_content: " " });
   expect(gemini?.[0]).toMatchObject({
     tool_calls: [{ extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } }],
   });

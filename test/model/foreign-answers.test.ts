@@ -93,6 +93,40 @@ describe("thoughts that a server gives under one name and wants back under anoth
   });
 });
 
+describe("a server that wants thoughts of each answer gets a text that is not empty where there are none", () => {
+  const MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+  const CALL = { id: "call_1", name: "x", argumentsJson: "{}" };
+  const isThought = (answer: Record<string, unknown>) => /./s.test(String(answer["reasoning_content"] ?? ""));
+
+  test.each([
+    ["deepseek", 1],
+    [undefined, 2],
+  ] as const)("dialect %s", async (dialect, asked) => {
+    const server = await startRawServer((response, { body }) => {
+      const { messages } = body as { messages: readonly Record<string, unknown>[] };
+      const answers = messages.filter(({ role }) => role === "assistant");
+      const taken = answers.every(isThought);
+      response.writeHead(taken ? 200 : 400, { "content-type": "application/json" });
+      response.end(JSON.stringify(taken ? ANSWER : { error: { message: MISSING } }));
+    });
+    const own = { endpoint: `${server.baseUrl}/chat/completions`, dialect: dialect ?? "plain", model: "m" };
+    const answers: readonly ChatMessage[] = [
+      { role: "assistant", content: "Of another model.", toolCalls: [] },
+      {
+        role: "assistant",
+        content: "",
+        toolCalls: [CALL],
+        provider: { ...own, message: { reasoning_content: "" } },
+      },
+      { role: "tool", toolCallId: "call_1", content: "{}" },
+      { role: "assistant", content: "Own.", toolCalls: [], provider: { ...own, message: { extra: 1 } } },
+      { role: "user", content: "words" },
+    ];
+    await ask(server.baseUrl, dialect === undefined ? {} : { dialect }, answers, createChatModel());
+    expect(server.requests).toHaveLength(asked);
+  });
+});
+
 describe("ids that another server has given its calls", () => {
   test.each([
     [
