@@ -86,7 +86,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   [/expected \W{0,2}thinking\b.{0,80}\bfound \W{0,2}tool_use/i, () => ({ ownReads: "words" })],
   [
-    /missing a thought_?signature/i,
+    /missing a \W?thought_?signature/i,
     () => ({
       ownReads: "words",
       foreignCall: { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } },

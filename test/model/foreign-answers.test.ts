@@ -55,6 +55,15 @@ describe("what an answer of another model is given so that a server takes it", (
   });
 });
 
+test.each([
+  "Function call is missing a thought_signature in functionCall parts.",
+  "Function call `default_api:x` in the 2. content block is missing a `thought_signature`.",
+])("a gateway to Gemini gets a signature for what another has called: %s", async (message) => {
+  const server = await taking((sent) => sent.includes("skip_thought_signature_validator"), message);
+  await ask(server.baseUrl, {}, called("call_1"), createChatModel());
+  expect(server.requests).toHaveLength(2);
+});
+
 describe("thoughts that a server gives under one name and wants back under another", () => {
   const MISSING =
     "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1";
@@ -96,7 +105,8 @@ describe("thoughts that a server gives under one name and wants back under anoth
 describe("a server that wants thoughts of each answer gets a text that is not empty where there are none", () => {
   const MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API.";
   const CALL = { id: "call_1", name: "x", argumentsJson: "{}" };
-  const isThought = (answer: Record<string, unknown>) => /./s.test(String(answer["reasoning_content"] ?? ""));
+  const isThought = ({ reasoning_content: thought }: Record<string, unknown>) =>
+    typeof thought === "string" && thought !== "";
 
   test.each([
     ["deepseek", 1],
