@@ -214,7 +214,7 @@ describe("what models, packages and projects write", () => {
   }
 
   test("is shown in part where it is huge", async () => {
-    const huge = `start ${"word ".repeat(8_000)}end-of-it`;
+    const huge = ["```", `start ${"word ".repeat(8_000)}end-of-it`, "```"].join("\n");
     const run = await stand.start({ input: huge });
     const page = await open(`#/runs/${run}/graph/gather`);
     await page.getByText("start word").waitFor();
@@ -225,6 +225,13 @@ describe("what models, packages and projects write", () => {
       if ((await end.count()) === 0 && (await more.isVisible())) await more.click();
       return (await end.count()) === 1;
     });
+    const box = page
+      .getByRole("group", { name: "Text that can be scrolled" })
+      .filter({ hasText: "end-of-it" });
+    await box.focus();
+    await page.keyboard.press("End");
+    await eventually(async () => (await box.evaluate((element) => element.scrollTop)) > 0);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 });
 
@@ -416,16 +423,19 @@ test("a bundle run has the files it has read and its session folder in the graph
   expect(await seriousFindings(page)).toEqual([]);
 });
 
-test("nothing serious stands in the way of a screen reader, in the light and in the dark, and a phone shows all in its width", async () => {
+test("nothing serious stands in the way of a screen reader or the keyboard, in the light and in the dark, and a narrow screen shows all in its width", async () => {
   const paths = ["", `#/runs/${walked}`, `#/runs/${walked}/graph/draft`, `#/runs/${walked}/results`];
-  const more = [`#/runs/${walked}/state`, `#/runs/${walked}/actions`, "#/packages"];
-  const dark = await open("", { colorScheme: "dark", viewport: { width: 390, height: 844 } });
+  const itsPackage = `#/packages/${stand.store.taskQueue}/${stand.packageId}`;
+  const more = [`#/runs/${walked}/state`, `#/runs/${walked}/actions`, "#/packages", itsPackage];
+  const dark = await open("", { colorScheme: "dark", viewport: { width: 320, height: 640 } });
   const light = await open("");
   for (const path of [...paths, ...more]) {
     for (const page of [light, dark]) {
       await page.goto(`${stand.origin}/${path}`);
       await page.locator("main h1").first().waitFor();
       await page.waitForLoadState("networkidle").catch(() => undefined); // a live stream never ends
+      await page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })");
+      await page.waitForLoadState("networkidle").catch(() => undefined); // what is open asks for more
       const found = await seriousFindings(page);
       const beyond = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
       expect({ path, found, beyond }).toEqual({ path, found: [], beyond: false });
@@ -470,6 +480,22 @@ test("what was typed for a question is there again after another view, another p
   await page.getByRole("button", { name: "Answer" }).click();
   await phase(page, "completed");
   expect(await page.getByLabel("What you have typed was not taken").count()).toBe(0);
+});
+
+test("when the page's server answers again, what it is asked seldom is asked again at once", async () => {
+  const page = await open("");
+  await page.clock.install();
+  let isDown = true;
+  await page.route("**/api/run*/**", (route) => (isDown ? route.abort() : route.continue()));
+  await page.route("**/api/run?*", (route) => (isDown ? route.abort() : route.continue()));
+  await page.goto(`${stand.origin}/#/runs/${walked}`);
+  const fault = page.getByText("The server of this page does not answer");
+  await fault.first().waitFor();
+  isDown = false;
+  await page.clock.runFor(3_500); // the run itself is asked for every three seconds
+  await page.getByRole("group", { name: /^Graph/ }).waitFor();
+  await page.getByText("Asking the run's store").waitFor({ state: "detached" });
+  expect(await fault.count()).toBe(0);
 });
 
 test("by keyboard alone a question is found and answered", async () => {

@@ -98,13 +98,15 @@ interface Held<T> {
   readonly error?: PageError | undefined;
 }
 
-/** Calls every so often while the page is seen, and at once when it is seen again. Returns what ends it. */
+/** Calls every so often while the page is seen, and at once when it is seen again or the network is back. Returns what ends it. */
 function whileSeen(call: () => void, everyMs: number): () => void {
   const timer = setInterval(() => !document.hidden && call(), everyMs);
   const seen = () => !document.hidden && call();
   document.addEventListener("visibilitychange", seen);
+  addEventListener("online", seen);
   return () => {
     clearInterval(timer);
+    removeEventListener("online", seen);
     document.removeEventListener("visibilitychange", seen);
   };
 }

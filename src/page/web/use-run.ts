@@ -55,6 +55,7 @@ export function useRun(run: string): WatchedRun {
   const settled = useSettled(again);
   const phase = description.value?.row.phase;
   useChanged(phase, again); // what was asked for before the change is of before it, also where no event comes by
+  useChanged(description.error?.code ?? "", again); // what is asked more seldom would say for long that nobody answers
   const isOver = phase !== undefined && isOverPhase(phase);
   const live = useLive(run, list.next, isOver, (events) => {
     add(events);

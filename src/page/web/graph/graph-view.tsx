@@ -1,5 +1,7 @@
-import { useMemo } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef } from "preact/hooks";
 import type { GraphEdge, GraphNode } from "../../api-run.js";
+import { useScrolling } from "../ui/scrolling.js";
 import { visibleLine } from "../visible.js";
 import { counted } from "../words.js";
 import {
@@ -54,13 +56,23 @@ export function GraphView(props: GraphViewProps) {
           The graph has {graph.nodes.length} nodes and {graph.edges.length} edges: too many to be drawn.
         </p>
       ) : (
-        <div class="graph card">
+        <Scrolled asOf={shape}>
           <Drawing {...props} placed={placed} />
-        </div>
+        </Scrolled>
       )}
       {placed !== undefined && <Legend {...props} />}
       <GraphTable {...props} isOpen={placed === undefined} />
     </>
+  );
+}
+
+function Scrolled({ asOf, children }: { readonly asOf: string; readonly children: ComponentChildren }) {
+  const place = useRef<HTMLDivElement>(null);
+  useScrolling(place, "Drawing of the graph", asOf);
+  return (
+    <div class="graph card" ref={place}>
+      {children}
+    </div>
   );
 }
 

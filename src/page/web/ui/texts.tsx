@@ -8,6 +8,7 @@ import { startOf, visibleText } from "../visible.js";
 import { useDoing } from "../use-asked.js";
 import { bytes } from "../words.js";
 import { Fault } from "./parts.js";
+import { useScrolling } from "./scrolling.js";
 
 /** Texts from models, packages and projects. None of them comes into the page by another way than these. */
 
@@ -71,14 +72,27 @@ export function SafeText({ text: given, form = "", more }: TextProps) {
 
 function Markdown({ text }: { readonly text: string }) {
   const make = () => markdownFragment(text);
-  return <Filled make={make} text={text} tag="div" class="markdown" />;
+  return <Filled make={make} text={text} tag="div" class="markdown" boxes="pre, table" />;
 }
 
 function Code({ text, language }: { readonly text: string; readonly language: string }) {
   const visible = useMemo(() => visibleText(text), [text]);
-  if (language === "") return <pre class="box words">{visible}</pre>;
+  if (language === "") return <Words text={visible} />;
   const make = () => safeFragment(codeHtml(visible, language));
   return <Filled make={make} text={`${language} ${visible}`} tag="pre" class="box" />;
+}
+
+/** What it is called while it scrolls. */
+const SCROLLING = "Text that can be scrolled";
+
+function Words({ text }: { readonly text: string }) {
+  const place = useRef<HTMLPreElement>(null);
+  useScrolling(place, SCROLLING, text);
+  return (
+    <pre class="box words" ref={place}>
+      {text}
+    </pre>
+  );
 }
 
 interface FilledProps {
@@ -87,11 +101,14 @@ interface FilledProps {
   readonly text: string;
   readonly tag: "div" | "pre";
   readonly class: string;
+  /** Selects what scrolls in it; absent: it does itself. */
+  readonly boxes?: string;
 }
 
-function Filled({ make, text, tag: Tag, class: name }: FilledProps) {
+function Filled({ make, text, tag: Tag, class: name, boxes }: FilledProps) {
   const place = useRef<HTMLDivElement & HTMLPreElement>(null);
   useLayoutEffect(() => place.current?.replaceChildren(make()), [text]);
+  useScrolling(place, SCROLLING, text, boxes);
   return <Tag class={name} ref={place} />;
 }
 
