@@ -168,6 +168,7 @@ export function loadConfig(
   const cacheDir = env.INTERLOCK_CACHE ?? cache ?? join(storeDir, "cache");
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   const models = catalogOf(env, settings, environment);
+  const temporal = readTemporal(environment);
   const secretFiles = secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings);
   return Object.freeze({
     storeDir,
@@ -176,7 +177,7 @@ export function loadConfig(
     temporalCli: env.INTERLOCK_TEMPORAL_CLI,
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     fetchEnvironment: fetchEnvironment(environment),
-    temporal: readTemporal(environment),
+    temporal: temporal.connection,
     longestModelTimeoutMs: longestTimeoutMs(env, settings),
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
@@ -189,7 +190,8 @@ export function loadConfig(
         cacheDir,
         data ?? storeDir,
         env.INTERLOCK_SETTINGS ?? storeDir,
-        environment["TEMPORAL_CONFIG_FILE"] ?? storeDir,
+        env.INTERLOCK_TEMPORAL_CLI ?? storeDir,
+        ...temporal.privateFiles,
         ...secretFiles.map(({ path }) => path),
       ].map((path) => resolve(path)),
       protectedPaths: settings.protectedPaths,

@@ -15,12 +15,16 @@ type Environment = Readonly<Record<string, string>>;
 
 const FILE = "Temporal's configuration";
 
-/**
- * The configured Temporal, by the same files and variables as for the Temporal CLI; nothing configured there means the embedded
- * server. Throws `ConfigError`.
- */
-export function readTemporal(environment: Environment): ClientConnectConfig | undefined {
-  const loaded = load(environment);
+export interface TemporalConfig {
+  /** Undefined where nothing is configured: the embedded server. */
+  readonly connection: ClientConnectConfig | undefined;
+  /** The files that were named and hold a login: no run is shown them. */
+  readonly privateFiles: readonly string[];
+}
+
+/** The configured Temporal, by the same files and variables as for the Temporal CLI. Throws `ConfigError`. */
+export function readTemporal(environment: Environment): TemporalConfig {
+  const { loaded, keyFile } = load(environment);
   const { address } = loaded.connectionOptions;
   for (const part of partsOf(loaded)) {
     const problem = problemOf(part);
@@ -31,10 +35,20 @@ export function readTemporal(environment: Environment): ClientConnectConfig | un
       part.key === "address" ? "Correct it; without one, the embedded server is used" : "Correct it";
     throw new ConfigError(`${place} ${problem}. ${remedy}.`);
   }
-  return address === undefined ? undefined : loaded;
+  const named = [environment["TEMPORAL_CONFIG_FILE"], keyFile];
+  return {
+    connection: address === undefined ? undefined : loaded,
+    privateFiles: named.filter((path) => path !== undefined),
+  };
 }
 
-function load(environment: Environment): ClientConnectConfig {
+interface Loaded {
+  readonly loaded: ClientConnectConfig;
+  /** Where the key of the client's certificate lies. */
+  readonly keyFile: string | undefined;
+}
+
+function load(environment: Environment): Loaded {
   const overrideEnvVars = withTlsWord(environment);
   let profile: ClientConfigProfile;
   let loaded: ClientConnectConfig;
@@ -45,7 +59,8 @@ function load(environment: Environment): ClientConnectConfig {
     throw new ConfigError(`${FILE} cannot be used: ${fileProblem(error)}`);
   }
   requireUsableTls(profile, loaded);
-  return loaded;
+  const key = profile.tls?.clientKey;
+  return { loaded, keyFile: key !== undefined && "path" in key ? key.path : undefined };
 }
 
 const TLS = "TEMPORAL_TLS";

@@ -198,6 +198,9 @@ test("a model is shown no file that the worker has its secrets from, and writes 
     "seal.keys": `k1:${Buffer.alloc(32, 7).toString("base64")}\n`,
     "conf/openai.txt": "sk-of-the-operator\n",
     "conf/temporal.toml": "[profile.default]\n# key-of-the-operator\n",
+    "conf/client-tls": "key-of-the-operator, of a certificate\n",
+    "dotfiles/temporalio/temporal.toml": "# key-of-the-operator, where the Temporal CLI looks by itself\n",
+    "bin/temporal-cli": "#!/bin/sh\n# a program of the operator's\n",
   };
   await writeTree(project, files);
   const names = Object.keys(files);
@@ -218,6 +221,9 @@ test("a model is shown no file that the worker has its secrets from, and writes 
       OPENAI_API_KEY: "",
       OPENAI_API_KEY_FILE: join(project, "conf/openai.txt"),
       TEMPORAL_CONFIG_FILE: join(project, "conf/temporal.toml"),
+      TEMPORAL_TLS: "false",
+      TEMPORAL_TLS_CLIENT_KEY_PATH: join(project, "conf/client-tls"),
+      INTERLOCK_TEMPORAL_CLI: join(project, "bin/temporal-cli"),
     },
   );
   const run = await bench.start(twoNodePackage(), { projectRoot: project });

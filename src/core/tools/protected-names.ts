@@ -33,6 +33,7 @@ export const NOT_ACCESSIBLE: readonly string[] = [
   ".my.cnf",
   ".mylogin.cnf",
   ".vault-token",
+  "temporalio/temporal.toml",
   ".databrickscfg",
   "rclone.conf",
   ".cargo/credentials",
