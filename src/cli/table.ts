@@ -1,5 +1,6 @@
 import { cutText } from "../core/text.js";
 import { printable } from "../core/printable.js";
+import { inColumns, textWidth } from "./cell-width.js";
 
 export interface Column {
   readonly title: string;
@@ -24,13 +25,13 @@ export function tableLines(
 ): readonly string[] {
   const cells = rows.map((row) => columns.map(({ max }, index) => cutText(printable(row[index] ?? ""), max)));
   const widths = columns.map(({ title }, index) =>
-    Math.max(charsIn(title), ...cells.map((row) => charsIn(row[index] ?? ""))),
+    Math.max(textWidth(title), ...cells.map((row) => textWidth(row[index] ?? ""))),
   );
   shrink(columns, widths, width);
   const titles = columns.map(({ title }) => title);
   return [titles, ...cells].map((row) =>
     row
-      .map((cell, index) => padded(cell, widths[index] ?? 0))
+      .map((cell, index) => inColumns(cell, widths[index] ?? 0))
       .join(GAP)
       .trimEnd(),
   );
@@ -44,20 +45,10 @@ function shrink(columns: readonly Column[], widths: number[], width: number | un
     let widest = -1;
     for (const [index, column] of columns.entries()) {
       const { gives = false, least = 0, title } = column;
-      const mayGive = gives && (widths[index] ?? 0) > Math.max(least, charsIn(title));
+      const mayGive = gives && (widths[index] ?? 0) > Math.max(least, textWidth(title));
       if (mayGive && (widths[index] ?? 0) > (widths[widest] ?? 0)) widest = index;
     }
     if (widest === -1) return;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
-}
-
-function padded(cell: string, width: number): string {
-  const chars = Array.from(cell);
-  if (chars.length > width) return `${chars.slice(0, Math.max(0, width - 1)).join("")}…`;
-  return cell + " ".repeat(width - chars.length);
-}
-
-function charsIn(text: string): number {
-  return Array.from(text).length;
 }

@@ -168,6 +168,36 @@ describe("the table of runs", () => {
     expect(tableLines(columns, [["1234567890123", "b"]])).toEqual(["A            BEE", "1234567890…  b"]);
     expect(tableLines(columns, [["a", "bbbbbb"]], 1)).toEqual(["A  BEE", "a  bb…"]);
   });
+
+  test("columns stand below each other whatever script is in them, and none is wider than the terminal", () => {
+    const columns = [
+      { title: "PROJECT", max: 20, gives: true },
+      { title: "PHASE", max: 20 },
+    ];
+    const rows = [
+      "日本語の本",
+      "한국어",
+      "한글".normalize("NFD"),
+      "café".normalize("NFD"),
+      "🚀 up",
+      "plain",
+    ].map((name) => [name, "running"]);
+    expect(tableLines(columns, rows)).toEqual([
+      "PROJECT     PHASE",
+      "日本語の本  running",
+      "한국어      running",
+      "한글        running".normalize("NFD"),
+      "café        running".normalize("NFD"),
+      "🚀 up       running",
+      "plain       running",
+    ]);
+    expect(tableLines(columns, rows.slice(0, 1), 16)).toEqual(["PROJECT  PHASE", "日本語…  running"]);
+    const odd = [
+      { title: "PROJECTS", max: 20, gives: true },
+      { title: "PHASE", max: 20 },
+    ];
+    expect(tableLines(odd, [["日本語日本語", "running"]], 17)[1]).toBe("日本語…   running");
+  });
 });
 
 const store = (name: string, storeId: string, projects: readonly string[]): KnownStore => ({
