@@ -26,7 +26,7 @@ export interface PagePlace {
 
 /** Serves the page over a command's session. Throws a `CommandError` where its address is taken. */
 export async function startPage(
-  { client, webUi }: TemporalSession,
+  { client, webUi, embedded }: TemporalSession,
   { config, store }: { readonly config: Config; readonly store: Store | undefined },
   { port, host, isOpened = false }: PagePlace,
 ): Promise<PageServer> {
@@ -36,6 +36,7 @@ export async function startPage(
     servePage({
       client,
       webUi,
+      startWorker: embedded ? "interlock dev" : "interlock worker", // each refuses the other's Temporal
       mayLive,
       version: version(),
       by: answeredBy(undefined),

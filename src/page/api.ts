@@ -236,6 +236,8 @@ export interface SessionFacts {
   readonly taskQueue: string;
   /** Base URL of Temporal's Web UI, where it is known. */
   readonly webUi: string | null;
+  /** The command that starts a worker of a store for this Temporal. */
+  readonly startWorker: string;
   /** Who answers are said to be from. */
   readonly by: string;
 }

@@ -399,6 +399,9 @@ test("a page that was open before a worker made its run's files shows them as th
   expect(await since.evaluate((words) => words.closest("[aria-live]")?.getAttribute("aria-live"))).toBe(
     "off",
   );
+  // Temporal is one of their own: interlock dev would refuse it.
+  await page.locator(".note code", { hasText: /^interlock worker$/ }).waitFor();
+  expect(await page.locator("main").innerText()).not.toContain("interlock dev");
   await stand.startWorker();
   await phase(page, "completed");
   await page.getByText("{bundle-root}/config.yaml").waitFor();

@@ -14,6 +14,7 @@ export async function openPage({
     mayLive: () => true,
     version: "test",
     webUi: "http://127.0.0.1:8233",
+    startWorker: "interlock worker",
     by: "somebody@page",
     port: 0,
     onLink: (url) => links.push(url),

@@ -20,6 +20,7 @@ const PAGE: Omit<PageOptions, "client"> = {
   mayLive: () => true,
   version: "",
   webUi: undefined,
+  startWorker: "interlock worker",
   by: "",
   port: 0,
   onLink: () => undefined,

@@ -235,7 +235,7 @@ test(
     const refused = await browser.send("answer", answer);
     const { code, message } = errorIn(refused.body);
     expect([refused.status, code]).toEqual([503, "NO_WORKER"]);
-    expect(message).toContain("may still be taken");
+    expect(message).toMatch(/may still be taken.*: interlock worker$/);
     const unknown = await browser.send("run", { run: randomUUID() });
     expect([unknown.status, JSON.parse(unknown.body)]).toMatchObject([
       404,

@@ -64,18 +64,18 @@ export function toRefusal(error: unknown): PageRefusal {
 }
 
 /** Temporal answers, and nobody who has the run's store. */
-export function noWorker(cause: unknown): PageRefusal {
-  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${START_ONE}`, cause);
+export function noWorker(startWorker: string, cause: unknown): PageRefusal {
+  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${THERE} ${startWorker}`, cause);
 }
 
 /** The same where the run was told something: Temporal may hand it on later, and nobody can take it back. */
-export function noWorkerYet(cause: unknown): PageRefusal {
+export function noWorkerYet(startWorker: string, cause: unknown): PageRefusal {
   const words = "What you have sent may still be taken once one is there.";
-  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${words} ${START_ONE}`, cause);
+  return new PageRefusal(503, "NO_WORKER", `${NO_WORKER} ${words} ${THERE} ${startWorker}`, cause);
 }
 
 const NO_WORKER = "No worker of the run's store answers.";
-const START_ONE = "On the store's machine: interlock worker, or interlock dev";
+const THERE = "On the store's machine:";
 
 /** Not a run that its store has nothing of: of that one its store has told. */
 function notInTemporal(sentence: string, cause: unknown): PageRefusal {

@@ -13,9 +13,9 @@ import type { PageDeps } from "./places.js";
 const DEFAULT_PAGE = 50;
 const MAX_QUESTIONS = 200;
 
-export function sessionAnswer({ client, version, webUi, by }: PageDeps): RouteAnswer<"session"> {
+export function sessionAnswer({ client, version, webUi, startWorker, by }: PageDeps): RouteAnswer<"session"> {
   const { namespace, taskQueue } = client;
-  return { version, namespace, taskQueue, webUi: webUi ?? null, by };
+  return { version, namespace, taskQueue, webUi: webUi ?? null, startWorker, by };
 }
 
 /** One more is asked for than is shown: that says whether there are more. */

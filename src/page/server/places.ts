@@ -19,6 +19,8 @@ export interface PageDeps {
   readonly version: string;
   /** Base URL of Temporal's Web UI. */
   readonly webUi: string | undefined;
+  /** The command that starts a worker of a store for this Temporal. */
+  readonly startWorker: string;
   /** Who answers are said to be from. */
   readonly by: string;
 }
@@ -32,6 +34,8 @@ export interface RunPlace {
   readonly client: InterlockClient;
   readonly reader: StoreReader;
   readonly describer: RunDescriber;
+  /** The command that starts a worker of its store. */
+  readonly startWorker: string;
   /** The graph of its package; null for a bundle run. */
   readonly graph: () => Promise<WorkflowGraph | null>;
 }
@@ -66,6 +70,7 @@ export class KnownRuns {
       handle,
       reader,
       describer: new RunDescriber(client, handle),
+      startWorker: this.deps.startWorker,
       graph: graphIn(reader, ids.runId),
     };
     const [oldest] = this.known.keys();
@@ -95,9 +100,9 @@ export function toWorker<T>(place: RunPlace, tell: (handle: RunHandle) => Promis
 }
 
 async function inTime<T>(
-  { client, handle }: RunPlace,
+  { client, handle, startWorker }: RunPlace,
   ask: (handle: RunHandle) => Promise<T>,
-  refusal: (cause: unknown) => PageRefusal,
+  refusal: (startWorker: string, cause: unknown) => PageRefusal,
 ): Promise<T> {
   try {
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
@@ -105,6 +110,6 @@ async function inTime<T>(
     // What is told in vain is of no `ServiceError`, as what is asked is.
     if (isNotLetIn(error) || (!(error instanceof ServiceError) && !isAway(error))) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
-    throw refusal(error);
+    throw refusal(startWorker, error);
   }
 }

@@ -22,6 +22,7 @@ async function openedPage(deps: Partial<Pick<PageOptions, "client" | "readerOf">
     mayLive: () => true,
     version: "",
     webUi: undefined,
+    startWorker: "interlock worker",
     by: "",
     port: 0,
     onLink: (url) => links.push(url),

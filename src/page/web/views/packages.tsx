@@ -33,7 +33,7 @@ export function PackagesView({ taskQueue }: { readonly taskQueue: string }) {
       )}
       {chosen === undefined ? (
         <Quiet>
-          No worker has made its store known yet. Start one with <code>interlock dev</code>.
+          No worker has made its store known yet. Start one with <code>{value.startWorker}</code>.
         </Quiet>
       ) : (
         <Listed key={chosen} taskQueue={chosen} />
@@ -44,7 +44,7 @@ export function PackagesView({ taskQueue }: { readonly taskQueue: string }) {
 
 export async function storesAndOwn(signal: AbortSignal) {
   const [{ stores }, session] = await Promise.all([ask("stores", {}, signal), ask("session", {}, signal)]);
-  return { stores, own: session.taskQueue };
+  return { stores, own: session.taskQueue, startWorker: session.startWorker };
 }
 
 /** The store that was asked for, else the one at hand, else the first that somebody works for. */

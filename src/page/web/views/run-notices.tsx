@@ -6,7 +6,7 @@ import { type Drafts, useDrafts } from "../drafts.js";
 import { runHref } from "../routes.js";
 import { DoForm, Field, Untold } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
-import { useDoing } from "../use-asked.js";
+import { useAsked, useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { ago, duration } from "../words.js";
@@ -21,6 +21,23 @@ interface NoticesProps {
   readonly now: number;
 }
 
+function NoWorker({ since, now }: { readonly since: string | undefined; readonly now: number }) {
+  const session = useAsked("session", (signal) => ask("session", {}, signal));
+  return (
+    <div class="note warn">
+      <p>
+        <strong>No worker is there.</strong> The run keeps its place and goes on when one comes
+        {session.value !== undefined && (
+          <>
+            : <code>{session.value.startWorker}</code>
+          </>
+        )}
+        .{since !== undefined && <Ticking> It waits since {ago(since, now)}.</Ticking>}
+      </p>
+    </div>
+  );
+}
+
 /** What somebody has to know or to do, before all else. */
 export function RunNotices({ watched, description, now }: NoticesProps) {
   const { row, polled, waitsForWorkerSince, failure } = description;
@@ -31,17 +48,7 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
   const form = { drafts, isPaused: row.paused, again: watched.again };
   return (
     <div aria-live="polite">
-      {isOpen && !polled && (
-        <div class="note warn">
-          <p>
-            <strong>No worker is there.</strong> The run keeps its place and goes on when one comes:{" "}
-            <code>interlock dev</code> or <code>interlock worker</code>.
-            {waitsForWorkerSince !== undefined && (
-              <Ticking> It waits since {ago(waitsForWorkerSince, now)}.</Ticking>
-            )}
-          </p>
-        </div>
-      )}
+      {isOpen && !polled && <NoWorker since={waitsForWorkerSince} now={now} />}
       {polled && watched.standing.error !== undefined && (
         <Untold error={watched.standing.error} row={watched.description.value?.row} />
       )}
