@@ -448,6 +448,26 @@ test("nothing serious stands in the way of a screen reader or the keyboard, in t
   await dark.getByRole("group", { name: /^Graph/ }).waitFor();
 });
 
+test("who has set larger texts in the browser has all of them larger, and loses none", async () => {
+  for (const width of [1280, 480]) {
+    const page = await open("", { viewport: { width, height: 800 } });
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
+    const size = await page.evaluate("Number.parseFloat(getComputedStyle(document.body).fontSize)");
+    expect(size).toBeGreaterThanOrEqual(30);
+    for (const path of ["#/runs", `#/runs/${walked}`, `#/runs/${walked}/actions`, "#/packages"]) {
+      await page.goto("about:blank");
+      await page.goto(`${stand.origin}/${path}`);
+      await page.locator("main :is(.virtual li, summary, .card)").first().waitFor();
+      const cut = await page
+        .locator(".virtual li")
+        .evaluateAll((rows) => rows.filter((row) => row.scrollHeight > row.clientHeight + 1).length);
+      const beyond = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      expect({ width, path, cut, beyond }).toEqual({ width, path, cut: 0, beyond: false });
+    }
+  }
+});
+
 test("what was typed for a question that somebody else answers first is kept, and said to be not taken", async () => {
   const run = await stand.start();
   const [page, other] = [await open(`#/runs/${run}`), await open(`#/runs/${run}`)];

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import type { GraphEdge, GraphNode } from "../../api-run.js";
 import { useScrolling } from "../ui/scrolling.js";
+import { TEXT_SCALE } from "../ui/text-scale.js";
 import { visibleLine } from "../visible.js";
 import { counted } from "../words.js";
 import {
@@ -89,10 +90,10 @@ function Drawing({
 }: GraphViewProps & { readonly placed: Placed }) {
   return (
     <svg
-      width={placed.width}
-      height={placed.height}
+      width={placed.width * TEXT_SCALE}
+      height={placed.height * TEXT_SCALE}
       viewBox={`0 0 ${placed.width} ${placed.height}`}
-      style={{ minWidth: `${SMALLEST * placed.width}px` }}
+      style={{ minWidth: `${SMALLEST * placed.width * TEXT_SCALE}px` }}
       role="group"
       aria-label="Graph. The same is in the table below it."
     >

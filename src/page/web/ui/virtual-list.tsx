@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { TEXT_SCALE } from "./text-scale.js";
 
 /** Rows beyond what is seen, above and below. */
 const SPARE = 12;
@@ -9,7 +10,7 @@ const FIRST_HEIGHT = 720;
 interface VirtualListProps<T> {
   readonly label: string;
   readonly items: readonly T[];
-  /** Of every row, in pixels. */
+  /** Of every row, in pixels where texts have their usual size. */
   readonly rowHeight: number;
   readonly keyOf: (item: T) => string;
   readonly children: (item: T) => ComponentChildren;
@@ -21,7 +22,8 @@ interface VirtualListProps<T> {
 
 /** A list of which only the rows that are seen are in the page, however long it is. */
 export function VirtualList<T>(props: VirtualListProps<T>) {
-  const { label, items, rowHeight, keyOf, children, follows = false, onEnd } = props;
+  const { label, items, rowHeight: usualHeight, keyOf, children, follows = false, onEnd } = props;
+  const rowHeight = usualHeight * TEXT_SCALE;
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: FIRST_HEIGHT });
   const isAtEnd = useRef(true);
