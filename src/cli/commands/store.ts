@@ -7,6 +7,7 @@ import { BackupError, NothingThere } from "../../store/backup/manifest.js";
 import type { BackupReport } from "../../store/backup/one-backup.js";
 import { LOCK_WAITED_FOR } from "../../store/disk/fenced-lock.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
+import { isOpenToRuns } from "../open-to-runs.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 
 export interface BackupOptions {
@@ -16,7 +17,8 @@ export interface BackupOptions {
 
 /** `interlock store backup`: needs neither Temporal nor a pause of the runs. What could not be taken makes the exit code 1. */
 export async function storeBackupCommand(dir: string, options: BackupOptions): Promise<ExitCode> {
-  const storeDir = options.store ?? loadConfig().storeDir;
+  const { storeDir, roots } =
+    options.store === undefined ? loadConfig() : { storeDir: options.store, roots: {} };
   const report = await orSayWhy(
     () => backupStore(resolve(storeDir), resolve(dir)),
     options.store === undefined ? "INTERLOCK_STORE says where it is." : "Name another one with --store.",
@@ -25,6 +27,11 @@ export async function storeBackupCommand(dir: string, options: BackupOptions): P
   else for (const line of linesOf(report, resolve(dir))) print(line);
   for (const { part, why } of report.notTaken) {
     printNote(`Not taken; its former backup stays, if there is one: ${part}: ${why}`);
+  }
+  if (isOpenToRuns(resolve(dir), resolve(storeDir), roots)) {
+    printNote(
+      `Runs may work in ${resolve(dir)}: a model can read this backup there, and change what a restore brings back. Back up to a folder outside of every project.`,
+    );
   }
   return report.notTaken.length === 0 ? EXIT.done : EXIT.failed;
 }

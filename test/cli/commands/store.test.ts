@@ -44,6 +44,23 @@ describe("the commands that a restore names next", () => {
   });
 });
 
+describe("a backup in a directory where runs may work", () => {
+  const said = /Runs may work in .*the backup: a model can read this backup .* outside of every project/;
+
+  test("is said to be one that a model can read and change, registered or configured, whichever way the store is named", async () => {
+    expect(await storeBackupCommand(backup, {})).toBe(0);
+    expect(output.text).not.toMatch(said);
+    vi.stubEnv("INTERLOCK_PROJECT_ROOTS", backup);
+    expect(await storeBackupCommand(backup, {})).toBe(0);
+    expect(output.text).toMatch(said);
+    vi.stubEnv("INTERLOCK_PROJECT_ROOTS", "");
+    output.text = "";
+    valueOf(await world.store.roots.add(backup, "read"));
+    expect(await storeBackupCommand(join(backup, "../the backup"), { store: world.store.dir })).toBe(0);
+    expect(output.text).toMatch(said);
+  });
+});
+
 test.each([
   ["backup", () => storeBackupCommand(backup, {})],
   ["restore", () => storeRestoreCommand(backup, { to: join(world.dir, "new place") })],
