@@ -17,10 +17,12 @@ function hintsIn(file: string): Hint[] {
   const lines = readFileSync(join(SRC, file), "utf8").split("\n");
   return lines.flatMap((line, index) => {
     if (/^\s*(?:\*|\/\*|\/\/)|\.description\(|ummary: /.test(line)) return [];
-    return [...line.matchAll(/\binterlock ((?:\$\{[^}]*\}|[^`"\n])+)/g)].map(([, rest = ""]) => ({
-      place: `${file}:${index + 1}`,
-      words: rest.split(/[\s.;,)]+/).filter((word) => word !== ""),
-    }));
+    return [...line.matchAll(/\binterlock ((?:\$\{[^}]*\}|(?!\binterlock )[^`"\n])+)/g)].map(
+      ([, rest = ""]) => ({
+        place: `${file}:${index + 1}`,
+        words: rest.split(/[\s.;,)]+|<\//).filter((word) => word !== ""),
+      }),
+    );
   });
 }
 
@@ -33,7 +35,7 @@ const NO_COMMANDS = new Set(["asks", "where", "completion", "complete"]);
 const OF_EVERY_RUN = ["attest/statement.ts", "core/run/run-event.ts", "workflows/door.ts"];
 
 const hints = readdirSync(SRC, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .flatMap(hintsIn)
   .filter(({ words: [name = ""] }) => !NO_COMMANDS.has(name) && !name.startsWith("$"));
 
@@ -77,6 +79,7 @@ const KNOWS_WHICH_TEMPORAL: readonly string[] = [
   "cli/commands/runs.ts",
   "cli/commands/stores.ts",
   "cli/output.ts",
+  "cli/start-page.ts",
   "cli/start-run.ts",
   "cli/web-link.ts",
   "doctor/check-temporal.ts",
