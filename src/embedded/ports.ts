@@ -32,6 +32,19 @@ export interface HiddenPlaces {
   readonly metricsPort: number;
 }
 
+/** The system lets nothing listen on a loopback address. */
+export class NoPortError extends Error {
+  override readonly name = "NoPortError";
+
+  constructor(host: string, { code, message }: NodeJS.ErrnoException) {
+    const remedy =
+      code === "EADDRNOTAVAIL"
+        ? ": the loopback interface is down, or has no such address (ip address show lo)"
+        : "";
+    super(`nothing can listen on ${host} (${code ?? message})${remedy}`);
+  }
+}
+
 /** Temporal's usual ports where they are free, else free ones; never one that is to be avoided. */
 export async function chooseServerPorts(avoid: ReadonlySet<number> = new Set()): Promise<ServerPorts> {
   const port = await choosePort(SERVER_PORT, avoid);
@@ -47,7 +60,7 @@ async function chooseHiddenPlaces(avoid: ReadonlySet<number>): Promise<HiddenPla
   const metricsPort = await choosePortClosedToBrowsers(avoid);
   const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
   const port = await bindOnce(0, host);
-  if (port !== null) return { uiHost: host, uiPort: port, metricsPort };
+  if (typeof port === "number") return { uiHost: host, uiPort: port, metricsPort };
   const uiPort = await choosePortClosedToBrowsers(new Set([...avoid, metricsPort]));
   return { uiHost: HOST, uiPort, metricsPort };
 }
@@ -67,16 +80,18 @@ async function choosePort(usual: number, avoid: ReadonlySet<number>): Promise<nu
   return chooseFreePort(avoid, HOST);
 }
 
+/** Throws where the system gives no port at all: another try would be refused as well. */
 async function chooseFreePort(avoid: ReadonlySet<number>, host: string): Promise<number> {
   for (;;) {
     const port = await bindOnce(0, host);
-    if (port !== null && !avoid.has(port)) return port;
+    if (typeof port !== "number") throw new NoPortError(host, port);
+    if (!avoid.has(port)) return port;
   }
 }
 
 /** Some systems let us bind beside one who listens on all addresses, so nobody may answer either. */
 async function isFree(port: number): Promise<boolean> {
-  return !(await somebodyAnswers(port)) && (await bindOnce(port, HOST)) !== null;
+  return !(await somebodyAnswers(port)) && typeof (await bindOnce(port, HOST)) === "number";
 }
 
 function somebodyAnswers(port: number): Promise<boolean> {
@@ -90,14 +105,15 @@ function somebodyAnswers(port: number): Promise<boolean> {
   });
 }
 
-/** The port that could be bound (any free one for 0), or null. */
-function bindOnce(port: number, host: string): Promise<number | null> {
+/** The port that could be bound (any free one for 0), or why not. */
+function bindOnce(port: number, host: string): Promise<number | NodeJS.ErrnoException> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(null));
+    server.once("error", resolve);
     server.listen({ host, port, exclusive: true }, () => {
       const address = server.address();
-      server.close(() => resolve(address !== null && typeof address === "object" ? address.port : null));
+      const bound = address !== null && typeof address === "object" ? address.port : null;
+      server.close(() => resolve(bound ?? new Error("its port is not known")));
     });
   });
 }

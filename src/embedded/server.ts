@@ -4,7 +4,7 @@ import { standsThere } from "../store/disk/own-file.js";
 import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
-import { chooseServerPorts, HOST } from "./ports.js";
+import { chooseServerPorts, HOST, NoPortError } from "./ports.js";
 import { sharesNetwork } from "./process-identity.js";
 import { innerReason } from "./run-command.js";
 import {
@@ -236,7 +236,12 @@ async function startOnFreePorts(
 ): Promise<ServerRecord> {
   const tried = new Set<number>();
   for (let attempt = 1; ; attempt += 1) {
-    const ports = await chooseServerPorts(tried);
+    const ports = await chooseServerPorts(tried).catch((error: unknown) => {
+      if (!(error instanceof NoPortError)) throw error;
+      throw new EmbeddedServerError(
+        `The Temporal server cannot be started: ${error.message}. Mend that, or use a Temporal of your own (TEMPORAL_ADDRESS).`,
+      );
+    });
     const record = await launchServer(files, cli, ports, Object.keys(options.searchAttributes));
     const health = await waitUntilHealthy(files, record, {
       timeoutMs: START_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
-import { chooseServerPorts } from "../../src/embedded/ports.js";
+import { createServer, Server } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { chooseServerPorts, NoPortError } from "../../src/embedded/ports.js";
 
 test("ports that somebody listens on are not chosen", async () => {
   for (const port of [7233, 8233]) {
@@ -24,6 +24,20 @@ test("ports that were tried before are not chosen again", async () => {
   const first = await chooseServerPorts();
   const second = await chooseServerPorts(new Set([first.port, first.uiPort]));
   expect(new Set([first.port, first.uiPort, second.port, second.uiPort]).size).toBe(4);
+});
+
+test("where nothing can listen on the loopback address, no port is looked for again and again", async () => {
+  const refused = Object.assign(new Error("listen EADDRNOTAVAIL"), { code: "EADDRNOTAVAIL" });
+  const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
+    setImmediate(() => this.emit("error", refused));
+    return this;
+  });
+  onTestFinished(() => listen.mockRestore());
+
+  const failure: unknown = await chooseServerPorts().catch((error: unknown) => error);
+
+  expect(failure).toBeInstanceOf(NoPortError);
+  expect(String(failure)).toMatch(/127\.0\.0\.1 \(EADDRNOTAVAIL\): the loopback interface is down/u);
 });
 
 test.runIf(process.platform === "linux")(
