@@ -11,16 +11,26 @@ export function workerIdentity(): string {
   return `${process.pid}@${hostname()}${place === undefined ? "" : `/${place}`}`;
 }
 
-/** False for a worker whose process would be seen from here if it lived. */
+/** False for a worker whose process would be seen from here if it lived, and for one that is seen to be stopped, as by Ctrl-Z. */
 export function mayLive(identity: string): boolean {
   const [, pid = "", where = ""] = /^(\d+)@(.*)$/.exec(identity) ?? [];
   const place = processPlace();
   if (place === undefined || where !== `${hostname()}/${place}`) return true;
   try {
     process.kill(Number(pid), 0);
-    return true;
+    return !isIdle(pid);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Stopped, or ended and not yet asked how: neither takes a task. Only Linux is asked. */
+function isIdle(pid: string): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return /^\) [TZX]/u.test(stat.slice(stat.lastIndexOf(")")));
+  } catch {
+    return false;
   }
 }
 
