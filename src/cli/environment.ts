@@ -3,6 +3,7 @@ import { type Config, loadConfig } from "../config.js";
 import { printable } from "../core/printable.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
+import { tellOfWaits } from "./lock-waits.js";
 import { STOPPING_SIGNALS, UsageError, noteStopped, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
@@ -52,6 +53,7 @@ export async function storeAtHand(options?: OpenOptions): Promise<{ config: Conf
 }
 
 async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOptions): Promise<Store> {
+  tellOfWaits();
   try {
     return await openStore(storeDir, taskQueue, roots, options);
   } catch (error) {

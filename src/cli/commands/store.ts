@@ -1,11 +1,10 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { counted, shellWord } from "../../core/text.js";
 import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
 import { BackupError, NothingThere } from "../../store/backup/manifest.js";
 import type { BackupReport } from "../../store/backup/one-backup.js";
-import { LOCK_WAITED_FOR } from "../../store/disk/fenced-lock.js";
+import { tellOfWaits } from "../lock-waits.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
 import { isOpenToRuns } from "../open-to-runs.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
@@ -81,11 +80,7 @@ function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, d
 
 /** What is waited for is said too: another backup may take minutes. `otherwise`: how another place is named where there is nothing. */
 async function orSayWhy<T>(work: () => Promise<T>, otherwise: string): Promise<T> {
-  const onWait = (message: unknown): void => {
-    const { lockFile } = message as { readonly lockFile: string };
-    printNote(`Another process works on ${dirname(lockFile)}: waiting until it is done.`);
-  };
-  subscribe(LOCK_WAITED_FOR, onWait);
+  tellOfWaits();
   try {
     return await work();
   } catch (error) {
@@ -93,8 +88,6 @@ async function orSayWhy<T>(work: () => Promise<T>, otherwise: string): Promise<T
       throw new UsageError(`${error.message} ${otherwise}`, { cause: error });
     if (error instanceof BackupError) throw new CommandError(error.message, { cause: error });
     throw error;
-  } finally {
-    unsubscribe(LOCK_WAITED_FOR, onWait);
   }
 }
 

@@ -55,8 +55,14 @@ export type TakeOver = (lock: HeldLock) => void | Promise<void>;
 /** A channel of `node:diagnostics_channel`: hears of each lock that this process has taken over. */
 export const LOCK_TAKEN_OVER = "interlock:lock-taken-over";
 
-/** A channel of `node:diagnostics_channel`: hears of each lock that this process waits for, once that has taken a second. */
+/** A channel of `node:diagnostics_channel`: hears of each lock that this process waits for (`WaitedFor`), once that has taken a second. */
 export const LOCK_WAITED_FOR = "interlock:lock-waited-for";
+
+export interface WaitedFor {
+  readonly lockFile: string;
+  /** It cannot be taken over: it is waited for until its holder lets go. */
+  readonly isEndless: boolean;
+}
 
 interface LockOptions {
   readonly owner?: HeldLock;
@@ -159,7 +165,8 @@ async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Wa
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     if (waitedMs < LONG_WAIT_MS && waitedMs + pauseMs >= LONG_WAIT_MS) {
-      channel(LOCK_WAITED_FOR).publish({ lockFile });
+      const waited: WaitedFor = { lockFile, isEndless: limitMs === Number.POSITIVE_INFINITY };
+      channel(LOCK_WAITED_FOR).publish(waited);
     }
     waitedMs += pauseMs;
   }
