@@ -6,17 +6,20 @@ interface TextLine {
 }
 
 const OPENS_COMMENT = /^\s{0,12}(?:[-*+•]\s{1,4})?<!--/;
-const IN_LINE = /<!--.{0,2000}?-->|~~(?=\S)[^~]{1,400}~~/g;
+const STRUCK = /~~(?=\S)[^~]{1,400}~~/g;
 /** A comment that is longer is not closed. */
 const MAX_COMMENT_LINES = 200;
 
 /** The lines with blanks in the place of what they do not say, so that the rest stands where it stood. */
 export function withoutUnsaid<Line extends TextLine>(lines: readonly Line[]): readonly Line[] {
   const said = [...lines];
+  let close = -1;
   for (let at = 0; at < said.length; at++) {
     const line = said[at];
     if (line === undefined || line.isCode) continue;
-    const last = OPENS_COMMENT.test(line.text) ? endOfComment(lines, at) : at;
+    const isOpened = OPENS_COMMENT.test(line.text);
+    if (isOpened && close < at) close = nextClose(lines, at);
+    const last = isOpened && close - at < MAX_COMMENT_LINES ? close : at;
     for (const [index, each] of said.slice(at, last + 1).entries())
       said[at + index] = {
         ...each,
@@ -27,10 +30,10 @@ export function withoutUnsaid<Line extends TextLine>(lines: readonly Line[]): re
   return said;
 }
 
-function endOfComment(lines: readonly TextLine[], from: number): number {
-  const rest = lines.slice(from, from + MAX_COMMENT_LINES);
-  const after = rest.findIndex(({ text }) => text.includes("-->"));
-  return after === -1 ? from : from + after;
+/** The line that the next comment ends in, looked for once for all that begin before it; none is infinitely far. */
+function nextClose(lines: readonly TextLine[], from: number): number {
+  for (let at = from; at < lines.length; at++) if (lines[at]?.text.includes("-->") === true) return at;
+  return Number.POSITIVE_INFINITY;
 }
 
 /** Of a line of a comment what stands behind the comment's end. */
@@ -40,5 +43,18 @@ function saidOf(text: string, isLast: boolean): string {
 }
 
 function saidIn(text: string): string {
-  return text.replaceAll(IN_LINE, (whole) => " ".repeat(whole.length));
+  return withoutComments(text).replaceAll(STRUCK, (whole) => " ".repeat(whole.length));
+}
+
+/** Looked for by hand: a form would look at the whole line again behind each beginning that nothing closes. */
+function withoutComments(text: string): string {
+  let said = "";
+  let from = 0;
+  for (;;) {
+    const begin = text.indexOf("<!--", from);
+    const end = begin === -1 ? -1 : text.indexOf("-->", begin + 4);
+    if (end === -1) return said + text.slice(from);
+    said += text.slice(from, begin) + " ".repeat(end + 3 - begin);
+    from = end + 3;
+  }
 }

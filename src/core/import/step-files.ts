@@ -14,6 +14,17 @@ export function isEntryName(name: string): boolean {
   return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
 }
 
+const knownEntries = new WeakMap<SourceTree, Map<string, readonly string[]>>();
+
+/** The files of a folder that workflows begin with; asked for each step that nothing leads to. */
+export function entriesIn(tree: SourceTree, folder: string): readonly string[] {
+  const known = knownEntries.get(tree) ?? new Map<string, readonly string[]>();
+  knownEntries.set(tree, known);
+  const entries = known.get(folder) ?? tree.filesIn(folder).filter((path) => isEntryName(nameOf(path)));
+  known.set(folder, entries);
+  return entries;
+}
+
 export function isStepFolder(tree: SourceTree, folder: string): boolean {
   return isCalledSteps(folder) || (/^(?:phases?|stages?)$/i.test(nameOf(folder)) && isChain(tree, folder));
 }

@@ -1,7 +1,7 @@
 import { counted } from "../text.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isEntryName, isNumberedStep, isStepFolder, languageOf, resumesRun } from "./step-files.js";
+import { entriesIn, isNumberedStep, isStepFolder, languageOf, resumesRun } from "./step-files.js";
 
 /** A workflow that was walked. */
 interface Walked {
@@ -65,11 +65,9 @@ function reasonFor(tree: SourceTree, path: string, walked: Walked): string | und
 /** The document of another workflow that a step lies below, or that names its folder. */
 function ownerOf(tree: SourceTree, path: string, { folder, reached }: Walked): string | undefined {
   for (let at = folderOf(path); at.length > folder.length; at = folderOf(at)) {
-    const entry = tree.filesIn(at).find((file) => isEntryName(nameOf(file)));
+    const [entry] = entriesIn(tree, at);
     if (entry !== undefined && !reached.has(entry)) return entry;
   }
   const steps = `${nameOf(folderOf(path))}/`;
-  return tree
-    .filesIn(folder)
-    .find((file) => isEntryName(nameOf(file)) && !reached.has(file) && tree.text(file).includes(steps));
+  return entriesIn(tree, folder).find((file) => !reached.has(file) && tree.text(file).includes(steps));
 }

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { findEntries } from "../../../src/core/import/entries.js";
+import { importPackage } from "../../../src/core/import/import-package.js";
+import { SourceTree } from "../../../src/core/import/source-tree.js";
 import { type Texts, importOf, page, said, ways } from "./step-files.js";
 
 /* Steps that nothing leads to as they are named, or at all. */
@@ -147,4 +150,28 @@ test("a step that says only when to pass the next one over goes on to it as well
     "step-02-leaf -next*-> step-03-cup",
   ]);
   expect(ways(made("[C] Continue: load `./step-03-cup.md`"))).toEqual(["step-01-pot -C*-> step-03-cup"]);
+});
+
+class WatchedTree extends SourceTree {
+  looks = 0;
+
+  override filesIn(folder: string): readonly string[] {
+    this.looks += 1;
+    return super.filesIn(folder);
+  }
+}
+
+test("a folder is not gone through again for each of its steps that nothing leads to", () => {
+  const lost = Array.from({ length: 1_000 }, (_, index): [string, string] => [
+    `steps/step-${index + 10}-x.md`,
+    LAST,
+  ]);
+  const texts = {
+    "SKILL.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`"),
+    ...Object.fromEntries(lost),
+  };
+  const tree = new WatchedTree(new Map(Object.entries({ ...texts, "steps/step-01-pot.md": LAST })));
+  const made = findEntries(tree).map((entry) => importPackage(tree, entry));
+  expect(made[0]?.findings.at(-1)?.message).toBe("and 800 more findings");
+  expect(tree.looks).toBeLessThan(100);
 });

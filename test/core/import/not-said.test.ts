@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { withoutUnsaid } from "../../../src/core/import/not-said.js";
 import { importOf, page, potOf, ways } from "./step-files.js";
 
 /* What a text leaves out of what it says: comments, and what is struck through. */
@@ -19,6 +20,20 @@ test.each<readonly [string, ...(readonly string[])]>([
 test("a comment that nothing closes hides nothing, and the arrow of a chain closes none", () => {
   expect(potOf("<!-- of the pot", "", "load ./step-02-leaf.md").to).toEqual(["step-02-leaf"]);
   expect(potOf("It begins with `<!--`.", "load ./step-02-leaf.md --> done").to).toEqual(["step-02-leaf"]);
+});
+
+test("comments that nothing closes are looked through once, however many begin", () => {
+  let looks = 0;
+  const open = { isCode: false, number: 1, written: "<!--" };
+  const lines = Array.from({ length: 5_000 }, () => ({
+    ...open,
+    get text() {
+      looks += 1;
+      return "<!--";
+    },
+  }));
+  expect(withoutUnsaid(lines)).toHaveLength(lines.length);
+  expect(looks).toBeLessThan(10 * lines.length);
 });
 
 test("a skill that says no more than a licence in a comment and where its workflow stands is that workflow", () => {
