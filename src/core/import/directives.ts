@@ -336,18 +336,27 @@ const MARKS = "[`*\"'([<]{0,4}(?:[\\w.{}/-]{0,80}/)?$";
 const LEADS_BACK = [
   /\b(?:return|back|zurück)\b[^.,;:!?()]{0,40}\b(?:to|into|zu[mr]?)\b[^.,;:!?()]{0,40}$/i,
   new RegExp(
-    `\\b(?:restart|re-?run|re-?open|re-?load|re-?read)(?: (?:the|this|at|from|with|whole|workflow|fully)){0,4} {0,2}${MARKS}`,
+    `\\b(?:restart|re-?run|re-?open|re-?load|re-?read(?: fully)? and follow)(?: (?:the|this|at|from|with|whole|workflow|fully)){0,4} {0,2}${MARKS}`,
     "i",
   ),
   /\bmenu\b[*`\])]{0,4}(?: ?:)?[^.;:!?()]{0,60}$/i,
 ];
+/** "Re-read `workflow.md` and follow it": without the second it is looked up, and the step goes on. */
+const READ_AGAIN = new RegExp(`\\bre-?read(?: (?:the|whole|workflow|fully)){0,4} {0,2}${MARKS}`, "i");
+const AND_GONE_THROUGH =
+  /^[`*"')\]>]{0,4}(?: (?:fully|again|completely|from the (?:start|top|beginning))){0,2},? (?:and|then|and then) (?:follow|execute|restart|start over|begin again)\b/i;
 const ITS_MENU = /^[`*"')\]>]{0,4}(?:'s|’s)? (?:\w{1,20} )?menu\b/i;
 
 /** Whether a line sends its reader back to the workflow's own document, which it names at `token`. */
 export function leadsBack({ text, isCode }: SourceLine, { at, text: name }: Token): boolean {
   if (isCode) return false;
   const lead = text.slice(Math.max(at - 300, 0), at).replace(/(?:\.{1,2}\/|\{[\w-]{1,60}\}\/)+$/, "");
-  return LEADS_BACK.some((words) => words.test(lead)) || ITS_MENU.test(text.slice(at + name.length));
+  const behind = text.slice(at + name.length);
+  return (
+    LEADS_BACK.some((words) => words.test(lead)) ||
+    ITS_MENU.test(behind) ||
+    (READ_AGAIN.test(lead) && AND_GONE_THROUGH.test(behind))
+  );
 }
 
 /** Whether a line has the steps of a folder carried out. */

@@ -28,6 +28,8 @@ export const LAST_WORDS =
 /** "HALT with status `done`": a halt that names what became of the whole is no question. */
 const HALTS =
   /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:with|and (?:set|report|return)) (?:the |a )?(?:final |exit |terminal )?status\b/i;
+/** "To HALT with a final status: …" tells how it is done, wherever it is. */
+const DEFINED = /(?:^|[.!?:;—–]\s)[-•\s\d.)]{0,8}to\s$/i;
 /** "End the workflow", "exit the workflow": nothing comes after it. */
 const ENDS =
   /(?:^[-•\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
@@ -140,7 +142,8 @@ function isEnd({ text, isCode }: SourceLine): boolean {
     const found = form.exec(words);
     if (found === null) return false;
     const at = found.index + found[0].search(/\b(?!and\b|then\b)[a-z]/i); // the verb: what parts it from its condition is before it
-    return !isDenied(words.slice(0, at), NEVER);
+    const lead = words.slice(0, at);
+    return !DEFINED.test(lead) && !isDenied(lead, NEVER);
   });
 }
 

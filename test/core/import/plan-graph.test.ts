@@ -196,6 +196,8 @@ describe("what is ambiguous", () => {
     "- Otherwise stop the workflow with exit status `complete`",
     "3. Thank the user, then exit the workflow.",
     "End this workflow.",
+    "If nothing is left, you have to HALT with status `done`.",
+    "Pour the rest, to be sure: HALT with status `done`.",
   ])("a step of a circle that says how it ends has a way there, without a warning: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
@@ -219,6 +221,9 @@ describe("what is ambiguous", () => {
     "```\nHALT with status `done`\n```",
     "At the end the workflow document is shown.",
     "Load the end of the workflow step.",
+    "To HALT with a final status and a reason:",
+    "3. **To stop with a status**, write it into the file.",
+    "Know the signs. To exit with the final status, ask first.",
   ])("no way to an end: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
@@ -338,6 +343,9 @@ describe("what is ambiguous", () => {
     "Load ../SKILL.md and show its menu: ../SKILL.md's main menu.",
     "Restart the workflow from ../SKILL.md",
     "Gehe zurück zu ../SKILL.md",
+    "Re-read `../SKILL.md` and follow it.",
+    "If it is cold, re-read ../SKILL.md fully, then start over.",
+    "Re-read and follow the whole `../SKILL.md`.",
   ])("a line that leads back to the workflow's own document: %s", (line) => {
     expect(aboutDocument(line)).toBe(true);
   });
@@ -347,6 +355,9 @@ describe("what is ambiguous", () => {
     "Loop back to step 2. In headless mode, run what ../SKILL.md says of a halt.",
     "If it can return a false result, load a regenerated SKILL.md beside it.",
     "Re-run the checker and read SKILL.md again; then redisplay this menu.",
+    "Re-read `../SKILL.md`, then re-read `{leaf_file}` from disk and verify it.",
+    "Re-read ../SKILL.md before you pour.",
+    "When in doubt, re-read the whole ../SKILL.md and check the leaf against it.",
     "Loop back to the relevant step, or proceed to the last section in ../SKILL.md.",
   ])("a line that only tells of a document of that name: %s", (line) => {
     expect(aboutDocument(line)).toBe(false);
