@@ -83,6 +83,18 @@ const TOLD =
 /** "Continue with the step described in X", "see X and follow it": what is told of is where the line leads. */
 const TOLD_AS_WAY =
   /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
+/** "If `x.md` was skipped, load …": of the first it is told when the second is taken. */
+const IN_CONDITION = new RegExp(
+  String.raw`(?<![\w-])(?:if|when|unless|once|until|after|because|since|wenn|falls|sobald|nachdem)\s(?:the )?${OPENS}`,
+  "i",
+);
+const TOLD_IN_CONDITION = new RegExp(
+  String.raw`^[\`*"')\]>]{0,4}\s{1,3}(?:(?:fail|pass|succeed|end|finish|complete|report|return|produce|find)(?:s|ed|es)?|found)(?![\w-])`,
+  "i",
+);
+/** "When `x.md` is ready, load it" */
+const LED_TO_BEHIND =
+  /^[^.;!?]{0,120}\b(?:load|open|read|follow|execute|run|start|begin|continue|proceed|go)\s(?:(?:to|with|at|fully|and|there|follow)\s){0,4}(?:it|there|that)(?![\w-])/i;
 const AND_FOLLOWED =
   /^[`*"')\]>]{0,4},? (?:and|then|and then) (?:follow|execute|run|continue|proceed|go on|start|begin)\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
@@ -116,6 +128,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
     EXAMPLE.test(said) ||
     isPrevious(lead) ||
+    isInCondition(lead, behind) ||
     isDenied(lead, NEVER) ||
     HELPER.test(said)
   )
@@ -127,6 +140,12 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const isPlain = own.label === "next" && own.condition === undefined && above !== "";
   const way = isPlain ? { ...labelOf(`${above} ${text}`, above.length), isFromAbove: true } : own;
   return { kind: "go", ...way, words: all };
+}
+
+/** Whether a line names something only in saying when it leads elsewhere. */
+function isInCondition(lead: string, behind: string): boolean {
+  if (!IN_CONDITION.test(lead) || LED_TO_BEHIND.test(behind)) return false;
+  return TOLD_BEHIND.test(behind) || TOLD_IN_CONDITION.test(behind);
 }
 
 /** Whether what a line names is only where its reader comes from: what is done with it is not said. */
@@ -212,8 +231,7 @@ export function labelOf(
   const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  const end = [...part.matchAll(/[.!?;]\s|,\s(?:and\s)?then\s/gi)].at(-1)?.index ?? 0;
-  if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
+  if (BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
   const words = SEVERAL.test(line) ? INLINE_WORDS.exec(before) : null;
   const inline = (INLINE_CASE.exec(before) ?? words)?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
@@ -227,6 +245,15 @@ export function labelOf(
     label: "next",
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
+}
+
+/** Where what is said of another way, or done before, ends: "return to `x.md`, else go to", "return the cup, and load". */
+const OWN_CLAUSE =
+  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|\.md(?![\w-])|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
+
+/** What a line says of the step that stands right behind `before`. */
+function ownClause(before: string): string {
+  return before.slice([...before.matchAll(OWN_CLAUSE)].at(-1)?.index ?? 0);
 }
 
 /** What is said of a way is read at a glance, by a model and in a timeline. */
@@ -248,7 +275,11 @@ const MAX_WORDS = 800;
 /** What the last condition before a step's name says, else one behind it in the same sentence. */
 function whenOf(lead: string, rest: string): string | undefined {
   const said = lead.replaceAll(ASIDE, " ").replaceAll(QUESTION, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
-  const before = [...said.matchAll(CONDITION)];
+  const isOfIt = (at: number): boolean =>
+    !OF_ANOTHER.test(said.slice(0, at)) || /\bin (?:which|that) case\b/i.test(said.slice(at));
+  const before = [...said.matchAll(CONDITION)].filter(
+    ({ 0: word, index }) => OTHERWISE.test(word) || isOfIt(index),
+  );
   const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
   const behind = sentenceIn(rest);
   const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
@@ -265,6 +296,8 @@ function whenOf(lead: string, rest: string): string | undefined {
   return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
 }
 
+/** "Return to `x.md` if it fails, …": when stands behind the way that it is of. */
+const OF_ANOTHER = /\.md["')\]]{0,4}\s$/;
 /** "If it is warm go to X": where no comma parts a case from what is done. */
 const VERB_AT_END =
   /(?<=\S)(?:\sthen)?\s(?:go(?:es)?(?: back| on)? to|goto|proceed to|continue (?:to|with)|return to|jump to|skip to|move (?:on )?to|load)$/i;
@@ -293,7 +326,7 @@ export function sentenceIn(text: string): string {
 
 /** "Anything else" and "or else" are no other case, and what is "based upon" something is none. */
 const CONDITION =
-  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s|\.md["')\]]{0,4}\s(?:otherwise|else|sonst)\b)[^:→,]){0,60})/gi;
 const OTHERWISE = /^(?:otherwise|else|sonst)/i;
 /** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
 const DONE_OTHERWISE =

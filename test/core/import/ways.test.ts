@@ -78,6 +78,10 @@ test.each([
   "Navigate to `./step-01-pot.md`.",
   "Load @steps/step-01-pot.md.",
   "Please open @./step-01-pot.md now.",
+  "If ./step-01-pot.md was skipped, go back to ./step-01-pot.md",
+  "If `./step-01-pot.md` is to be done again, load it.",
+  "When `./step-01-pot.md` is what they want, read fully and follow it.",
+  "If so `./step-01-pot.md` → load",
 ])("a way is read in these words as well: %s", (line) => {
   const made = secondSays(line);
   expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
@@ -99,6 +103,10 @@ test.each([
   "`step-01-pot.md §2` passed it over, as it was cold → (said below)",
   "Load `./step-01-pot.md` as reference for what pots there are.",
   "Read `./step-01-pot.md` for context.",
+  "Once `./step-01-pot.md` is complete, load `./step-03-cup.md`.",
+  "If the ./step-01-pot.md was skipped, go on to ./step-03-cup.md",
+  "When `./step-01-pot.md` fails, load `./step-03-cup.md`.",
+  "Load `./step-03-cup.md` after `./step-01-pot.md` has run.",
 ])("a step that is told of is no way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
@@ -111,6 +119,26 @@ test.each([
   ["1️⃣ Redo → load `./step-01-pot.md`", "Redo"],
 ])("a way has what the line says of when it is taken: %s", (line, label) => {
   expect(secondSays(line).edges.find(({ to }) => to === "step-01-pot")?.label).toBe(label);
+});
+
+test.each([
+  ["If `{warmth}` < 7 return to `./step-01-pot.md`, else go to `./step-03-cup.md`.", "otherwise"],
+  ["If rejected return to ./step-01-pot.md otherwise continue with ./step-03-cup.md.", "otherwise"],
+  ["Return to `./step-01-pot.md` if it fails and go on to `./step-03-cup.md` if it passes.", "it passes"],
+  ["Return to `./step-01-pot.md` if rejected, or continue to `./step-03-cup.md`.", "next"],
+  ["Return the pot to the guest, and load `./step-03-cup.md`.", "next"],
+  ["Go back and, if it is warm, load `./step-03-cup.md`.", "back"],
+  ["If `./pot.md` is missing, load `./step-03-cup.md`.", "./pot.md is missing"],
+  ["If anything else is missing, load `./step-03-cup.md`.", "anything else is missing"],
+  ["Unless it is said otherwise, load `./step-03-cup.md`.", "unless it is said otherwise"],
+])("a way on is not called after the way back beside it: %s", (line, label) => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "load ./step-02-leaf.md"),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", line),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
+  });
+  expect(made.edges.find(({ to }) => to === "step-03-cup")?.label).toBe(label);
 });
 
 test.each<[string, string, string]>([
