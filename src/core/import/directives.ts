@@ -249,7 +249,7 @@ export function labelOf(
 
 /** Where what is said of another way, or done before, ends: "return to `x.md`, else go to", "return the cup, and load". */
 const OWN_CLAUSE =
-  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|\.md(?![\w-])|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
+  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|\.md(?![\w-])(?!\W{0,6}(?:(?:and|or|und|oder)\W{0,6})?$)|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
 
 /** What a line says of the step that stands right behind `before`. */
 function ownClause(before: string): string {

@@ -127,6 +127,8 @@ test.each([
   ["Return to `./step-01-pot.md` if it fails and go on to `./step-03-cup.md` if it passes.", "it passes"],
   ["Return to `./step-01-pot.md` if rejected, or continue to `./step-03-cup.md`.", "next"],
   ["Return the pot to the guest, and load `./step-03-cup.md`.", "next"],
+  ["Go back to `./step-01-pot.md` or `./step-03-cup.md`.", "back"],
+  ["Re-run ./step-01-pot.md and ./step-03-cup.md", "back"],
   ["Go back and, if it is warm, load `./step-03-cup.md`.", "back"],
   ["If `./pot.md` is missing, load `./step-03-cup.md`.", "./pot.md is missing"],
   ["If anything else is missing, load `./step-03-cup.md`.", "anything else is missing"],
