@@ -1,6 +1,5 @@
-/** What takes two columns beside the emoji: the scripts of East Asia, by UAX #11. */
-const WIDE =
-  /[\u{1100}-\u{115f}\u{2329}\u{232a}\u{2e80}-\u{303e}\u{3041}-\u{a4cf}\u{a960}-\u{a97f}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe10}-\u{fe19}\u{fe30}-\u{fe6f}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+import { eastAsianWidth } from "get-east-asian-width";
+
 /** What stands over or in the character before it: accents, and the vowels of Korean that a Mac writes apart. */
 const JOINED = /[\p{M}\u{200d}\u{1160}-\u{11ff}]/u;
 
@@ -8,7 +7,7 @@ const JOINED = /[\p{M}\u{200d}\u{1160}-\u{11ff}]/u;
 export function cellWidth(char: string): number {
   if (char < "\u0300") return 1; // where most texts stay
   if (JOINED.test(char)) return 0;
-  return WIDE.test(char) ? 2 : 1;
+  return eastAsianWidth(char.codePointAt(0) ?? 0);
 }
 
 /** Those of a printable text. */
