@@ -108,5 +108,5 @@ function refuseUnpriced(catalog: ModelCatalog, models: RunModels, budget: Budget
 export function unpricedSentence(names: readonly string[]): string {
   const [what, them] =
     names.length === 1 ? [`the model ${names[0]} has`, "it"] : [`the models ${listSome(names)} have`, "them"];
-  return `The run has a cost budget, but ${what} no price. Name ${them} under "prices" in the settings file.`;
+  return `The run has a cost budget, but ${what} no price. Name ${them} under "prices" in the settings file; a worker that runs reads it when it is started again.`;
 }

@@ -388,7 +388,7 @@ describe("a cost budget", () => {
     await expect(run.result()).rejects.toMatchObject({
       code: "E_PRECONDITION_FAILED",
       message:
-        'The run has a cost budget, but the models spare, close-1 have no price. Name them under "prices" in the settings file.',
+        'The run has a cost budget, but the models spare, close-1 have no price. Name them under "prices" in the settings file; a worker that runs reads it when it is started again.',
     });
     expect(await bench.store.runs.findRun(run.runId)).toMatchObject({ ok: false });
     expect(bench.model.requests).toEqual([]);
