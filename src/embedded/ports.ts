@@ -32,17 +32,28 @@ export interface HiddenPlaces {
   readonly metricsPort: number;
 }
 
-/** The system lets nothing listen on a loopback address. */
+/** What the system says of a loopback address whose interface is down. */
+const INTERFACE_IS_DOWN: ReadonlySet<string> = new Set([
+  "EADDRNOTAVAIL",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+]);
+
+/** The system lets nothing listen on a loopback address, or nobody come to it. */
 export class NoPortError extends Error {
   override readonly name = "NoPortError";
 
   constructor(host: string, { code, message }: NodeJS.ErrnoException) {
-    const remedy =
-      code === "EADDRNOTAVAIL"
-        ? ": the loopback interface is down, or has no such address (ip address show lo)"
-        : "";
+    const remedy = isOfInterface(code)
+      ? ": the loopback interface is down, or has no such address (ip address show lo)"
+      : "";
     super(`nothing can listen on ${host} (${code ?? message})${remedy}`);
   }
+}
+
+function isOfInterface(code: string | undefined): boolean {
+  return code !== undefined && INTERFACE_IS_DOWN.has(code);
 }
 
 /** Temporal's usual ports where they are free, else free ones; never one that is to be avoided. */
@@ -94,14 +105,18 @@ async function isFree(port: number): Promise<boolean> {
   return !(await somebodyAnswers(port)) && typeof (await bindOnce(port, HOST)) === "number";
 }
 
+/** Throws where nobody could come to the port: the system may let us bind it all the same. */
 function somebodyAnswers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect({ host: HOST, port });
     socket.once("connect", () => {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", () => resolve(false));
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      if (isOfInterface(error.code)) reject(new NoPortError(HOST, error));
+      else resolve(false);
+    });
   });
 }
 

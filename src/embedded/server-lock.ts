@@ -56,6 +56,16 @@ export async function lockExclusively(
   }
 }
 
+/** The same, as long as `patience` lasts; null where the lock was not to be had by then. */
+export async function lockWithin(path: string, patience: AbortSignal): Promise<FileLock | null> {
+  try {
+    return await lockExclusively(path, { signal: patience });
+  } catch (error) {
+    if (patience.aborted) return null;
+    throw error;
+  }
+}
+
 /** Whether some living process has this file open and locked. A free lock is given back at once. */
 export function isHeld(path: string): boolean {
   const lock = new FileLock(path);

@@ -5,7 +5,7 @@ import { closeSync, fchmodSync, ftruncateSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { openOwnFile, readOwnText, standsThere } from "../store/disk/own-file.js";
-import { FileLock, isHeld } from "./server-lock.js";
+import { isHeld, lockWithin } from "./server-lock.js";
 import type { TemporalCli } from "./find-cli.js";
 import { stopGate } from "./gate-process.js";
 import { temporalEnvironment } from "./helper-environment.js";
@@ -37,6 +37,8 @@ const POLL_MS = 50;
 const PORT_REFUSAL_MS = 10_000;
 /** A process that ends is gone for us before its last thread has let go of the log. */
 const DYING_MS = 2_000;
+/** Who only looks whether a server lives has its log for a moment. */
+const LOOK_GRACE_MS = 1_000;
 const STOP_GRACE_MS = 5_000;
 const KILL_GRACE_MS = 5_000;
 const QUOTED_LOG_LINES = 12;
@@ -56,10 +58,10 @@ export async function launchServer(
   await stopGate(readServerRecord(files)); // of a server that has died: it may still have the usual ports
   await discardHalfMadeDatabase(files);
   const established = standsThere(files.database);
-  const log = new FileLock(files.log);
+  const log = await lockWithin(files.log, AbortSignal.timeout(LOOK_GRACE_MS));
+  if (log === null) throw new Error(`${files.log} is in use by a server that was not there before`);
   try {
     makePrivate(files);
-    if (!log.tryExclusive()) throw new Error(`${files.log} is in use by a server that was not there before`);
     ftruncateSync(log.fd);
     const args = serverArguments(files, ports, searchAttributes);
     const child = spawn("/bin/sh", ["-c", PRIVATELY, cli.path, ...args], {

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { makeFolders } from "../store/disk/make-folders.js";
 import { standsThere } from "../store/disk/own-file.js";
-import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
+import { FileLock, isHeld, lockExclusively, lockWithin } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST, NoPortError } from "./ports.js";
@@ -23,7 +23,8 @@ import { type ServerFiles, readServerRecord, serverFiles, type ServerRecord } fr
  *
  * E1  Whether a server of this store lives is asked of the kernel: it holds its log file locked. The record
  *     says which process it is; the record alone is never believed.
- * E2  Only the holder of the turn looks for, starts or stops the server: there is never a second one.
+ * E2  Only the holder of the turn looks for, starts or stops the server: there is never a second one. Who only asks whether
+ *     one lives waits for the turn for a while, and then asks the kernel without it.
  * E3  Users hold a shared lock and take it only within the turn. Who gets it exclusively within the turn is
  *     the last user, and stops the server.
  * E4  A signal is sent only to the recorded process id, and only while that process is the recorded one.
@@ -57,6 +58,12 @@ export class EmbeddedServerError extends Error {
 
 const START_TIMEOUT_MS = 30_000;
 const START_ATTEMPTS = 5;
+/** How long who looks waits for the turn: a server that is started may have to be fetched first. */
+const LOOK_PATIENCE_MS = 2_000;
+/** Whoever has the turn in passing, or stops a server that does not listen to it, is done by then. */
+const LEAVE_PATIENCE_MS = 15_000;
+const SAID_AFTER_MS = 1_000;
+const TURN_TAKEN = "Another process is starting or stopping the Temporal server; waiting.";
 
 /** Uses the Temporal server of this store: the one that runs, or else one that is started. */
 export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
@@ -65,7 +72,7 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   const files = serverFiles(await makeStoreDirectory(options.storeDir));
   const turn = await lockExclusively(files.turn, {
     signal,
-    onWait: () => onProgress?.("Another process is starting or stopping the Temporal server; waiting."),
+    onWait: () => onProgress?.(TURN_TAKEN),
   });
   try {
     const users = new FileLock(files.users);
@@ -80,15 +87,15 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   }
 }
 
-/** Whether a server of this store lives: it is neither started nor used. */
+/** Whether a server of this store lives, or is being started: it is neither started nor used by being asked. */
 export async function isServed(storeDir: string): Promise<boolean> {
   const files = serverFiles(await realpath(storeDir));
   if (!standsThere(files.log)) return false; // never had one, and gets no file by being asked
-  const turn = await lockExclusively(files.turn, {});
+  const turn = await lockWithin(files.turn, AbortSignal.timeout(LOOK_PATIENCE_MS));
   try {
     return isHeld(files.log);
   } finally {
-    turn.close();
+    turn?.close();
   }
 }
 
@@ -150,9 +157,13 @@ async function enter(
   };
 }
 
-/** Within the turn nobody comes or goes: our share is given up for a moment, and taken back. */
+/**
+ * Within the turn nobody comes or goes: our share is given up for a moment, and taken back. While somebody keeps the turn, it
+ * cannot be said that the server lasts.
+ */
 async function isShared(files: ServerFiles, users: FileLock): Promise<boolean> {
-  const turn = await lockExclusively(files.turn, {});
+  const turn = await lockWithin(files.turn, AbortSignal.timeout(LOOK_PATIENCE_MS));
+  if (turn === null) return false;
   try {
     const alone = users.tryExclusive();
     users.tryShared();
@@ -162,8 +173,21 @@ async function isShared(files: ServerFiles, users: FileLock): Promise<boolean> {
   }
 }
 
+/**
+ * Who keeps the turn may be stopped, or take minutes to fetch a server. Our use ends then as if we had been killed: whoever comes
+ * next finds the server (E5).
+ */
 async function release(files: ServerFiles, users: FileLock, options: EmbeddedServerOptions): Promise<void> {
-  const turn = await lockExclusively(files.turn, {});
+  const { signal, onProgress } = options;
+  const patience = AbortSignal.timeout(LEAVE_PATIENCE_MS);
+  const said = setTimeout(() => onProgress?.(TURN_TAKEN), SAID_AFTER_MS);
+  const calledOff = signal === undefined || signal.aborted ? patience : AbortSignal.any([signal, patience]);
+  const turn = await lockWithin(files.turn, calledOff).finally(() => clearTimeout(said));
+  if (turn === null) {
+    users.close();
+    onProgress?.("The Temporal server was left to the process that is starting or stopping it.");
+    return;
+  }
   try {
     await leave(files, users, options);
   } finally {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, Server } from "node:net";
+import { createServer, Server, Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { chooseServerPorts, NoPortError } from "../../src/embedded/ports.js";
 
@@ -38,6 +38,19 @@ test("where nothing can listen on the loopback address, no port is looked for ag
 
   expect(failure).toBeInstanceOf(NoPortError);
   expect(String(failure)).toMatch(/127\.0\.0\.1 \(EADDRNOTAVAIL\): the loopback interface is down/u);
+});
+
+test("where nobody can come to the loopback address, that is said, though ports of it can be bound", async () => {
+  const unreached = Object.assign(new Error("connect ENETUNREACH"), { code: "ENETUNREACH" });
+  const connect = vi.spyOn(Socket.prototype, "connect").mockImplementation(function (this: Socket) {
+    setImmediate(() => this.emit("error", unreached));
+    return this;
+  });
+  onTestFinished(() => connect.mockRestore());
+
+  await expect(chooseServerPorts()).rejects.toThrow(
+    /127\.0\.0\.1 \(ENETUNREACH\): the loopback interface is down/u,
+  );
 });
 
 test.runIf(process.platform === "linux")(

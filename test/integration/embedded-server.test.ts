@@ -15,11 +15,13 @@ import { processIdentity } from "../../src/embedded/process-identity.js";
 import {
   acquireEmbeddedServer,
   EmbeddedServerError,
+  isServed,
   type EmbeddedServer,
   type EmbeddedServerOptions,
 } from "../../src/embedded/server.js";
 import { answersAsTemporal } from "../../src/embedded/probe.js";
 import { stopServer } from "../../src/embedded/server-process.js";
+import { FileLock } from "../../src/embedded/server-lock.js";
 import { readServerRecord, serverFiles, writeServerRecord } from "../../src/embedded/server-record.js";
 import { compileEmbedded, temporaryDirectory } from "../embedded/helpers.js";
 
@@ -380,6 +382,33 @@ describe("a server that runs", () => {
     expect(await answersAsTemporal(here.address, "default")).toBe(true);
     await other.end();
     expect(isAlive(here.pid)).toBe(false);
+  });
+
+  test("does not hold up who looks or leaves while another process keeps the turn, stopped", async () => {
+    const storeDir = await newStore();
+    const ctrlC = new AbortController();
+    const said: string[] = [];
+    const onProgress = (line: string) => {
+      said.push(line);
+      ctrlC.abort(new Error("SIGINT"));
+    };
+    const here = await acquire({ ...optionsFor(storeDir), signal: ctrlC.signal, onProgress });
+    const turn = new FileLock(serverFiles(storeDir).turn);
+    expect(turn.tryExclusive()).toBe(true);
+
+    expect(await isServed(storeDir)).toBe(true);
+    expect(await here.isShared()).toBe(false); // it cannot be promised
+    await here.release();
+    expect(said).toEqual([
+      "Another process is starting or stopping the Temporal server; waiting.",
+      "The Temporal server was left to the process that is starting or stopping it.",
+    ]);
+
+    turn.close();
+    const next = await acquire(optionsFor(storeDir));
+    expect(next).toMatchObject({ pid: here.pid, startedHere: false });
+    await next.release();
+    expect(isAlive(next.pid)).toBe(false); // who left without the turn is no user any more
   });
 
   test("is found again after its parent was killed", async () => {
