@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import type { Config } from "../config.js";
 import type { PageServer } from "../page/server/serve-page.js";
 import type { Store } from "../store/store.js";
@@ -8,12 +7,14 @@ import { answeredBy } from "./answer-text.js";
 import { CommandError, outputIsTerminal, print, printNote } from "./output.js";
 import { localReader } from "./readers.js";
 import type { TemporalSession } from "./temporal-session.js";
-import { wordsOf } from "../core/system-code.js";
+import { systemCode, wordsOf } from "../core/system-code.js";
+import { notListening } from "../environment/listen-address.js";
 
 export type { PageServer };
 
 /** Where the page is looked for first. */
 const PAGE_PORT = 8234;
+const HOST = "127.0.0.1";
 
 export interface PagePlace {
   /** Absent: `PAGE_PORT`, or any that is free. */
@@ -56,22 +57,11 @@ export async function startPage(
   try {
     return await serve(port ?? PAGE_PORT);
   } catch (error) {
-    const code = listenCode(error);
-    if (code === undefined) throw error;
-    if (code === "EADDRINUSE" && port === undefined) return serve(0);
-    const place = `Port ${port ?? PAGE_PORT} of ${host ?? hostname()}`;
-    const sentence =
-      code === "EADDRINUSE"
-        ? `${place} is taken. Name another one with --port.`
-        : `${place} cannot be listened on (${code}). Name another one with --port, or another address with --host.`;
-    throw new CommandError(sentence, { cause: error });
+    if (port === undefined && systemCode(error) === "EADDRINUSE") return serve(0);
+    const at = { host: host ?? HOST, port: port ?? PAGE_PORT };
+    const sentence = notListening(error, at, { port: "--port", address: "--host" });
+    throw sentence === undefined ? error : new CommandError(sentence, { cause: error });
   }
-}
-
-/** Why a server cannot listen, by the system's code. */
-function listenCode(error: unknown): string | undefined {
-  const isOfListen = error instanceof Error && "syscall" in error && error.syscall === "listen";
-  return isOfListen && "code" in error ? String(error.code) : undefined;
 }
 
 /** A machine may have no browser: the link stands there. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { isDenied, systemCode } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 
 /** Where a port of ours listens. */
@@ -25,4 +26,32 @@ export const listenAddress = z.string().transform((text, context): ListenAddress
 /** As it stands in a URL. */
 export function addressText({ host, port }: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** How a command is told another port, and another address; without `address` there is only the one. */
+export interface ListenWays {
+  readonly port: string;
+  readonly address?: string;
+}
+
+/** Why a server of ours does not listen, and what helps: a port helps nobody whose address does not exist. Undefined for an error of something else. */
+export function notListening(error: unknown, at: ListenAddress, ways: ListenWays): string | undefined {
+  if (!(error instanceof Error && "syscall" in error && error.syscall === "listen")) return undefined;
+  const code = systemCode(error) ?? "";
+  const place = `Port ${at.port} of ${at.host}`;
+  if (code === "EADDRINUSE") return `${place} is taken. Name another one with ${ways.port}.`;
+  const refused = `${place} cannot be listened on (${code})`;
+  if (isDenied(code)) {
+    return `${refused}: the system does not let this user have it. Name one from 1024 on with ${ways.port}.`;
+  }
+  if (code !== "EADDRNOTAVAIL" && code !== "EAFNOSUPPORT") return `${refused}.`;
+  if (isLoopback(at.host)) {
+    return `${refused}: the loopback interface is down, or has no such address (ip address show lo).`;
+  }
+  const other = ways.address === undefined ? "" : ` Name one that it has with ${ways.address}.`;
+  return `${refused}: this machine has no such address.${other}`;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "::1" || host.startsWith("127.");
 }

@@ -6,7 +6,9 @@ import { startCodecServer } from "../../seal/codec-server.js";
 import { interruption } from "../environment.js";
 import { portForBrowsers } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
-import { wordsOf } from "../../core/system-code.js";
+import { notListening } from "../../environment/listen-address.js";
+
+const HOST = "127.0.0.1";
 
 export interface CodecServerCommand {
   readonly port?: string;
@@ -30,15 +32,13 @@ export async function codecServerCommand({
   const signal = interruption();
   const server = await startCodecServer({
     codec: new SealCodec(sealKeys, "client"),
-    host: "127.0.0.1",
+    host: HOST,
     port: wanted,
     token,
     origins,
   }).catch((error: unknown) => {
-    const reason = wordsOf(error);
-    throw new CommandError(`The codec server cannot listen: ${reason}. Name another --port.`, {
-      cause: error,
-    });
+    const sentence = notListening(error, { host: HOST, port: wanted }, { port: "--port" });
+    throw sentence === undefined ? error : new CommandError(sentence, { cause: error });
   });
   print(`codec server  ${server.address}/${token}`);
   print(`pages of      ${origins.join(", ") || "nowhere: name the Web UI's address with --origin"}`);

@@ -3,7 +3,7 @@ import type { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { shellValue } from "../../core/text.js";
-import type { ListenAddress } from "../../environment/listen-address.js";
+import { type ListenAddress, notListening } from "../../environment/listen-address.js";
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
@@ -13,7 +13,6 @@ import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../se
 import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
-import { wordsOf } from "../../core/system-code.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -131,11 +130,10 @@ async function listen(address: ListenAddress): Promise<HealthServer> {
   try {
     return await serveHealth(address);
   } catch (error) {
-    const reason = wordsOf(error);
-    throw new CommandError(
-      `/healthz and /readyz cannot be served (${reason}). Choose another address with --health or INTERLOCK_HEALTH.`,
-      { cause: error },
-    );
+    const ways = "--health or INTERLOCK_HEALTH";
+    const sentence = notListening(error, address, { port: ways, address: ways });
+    if (sentence === undefined) throw error;
+    throw new CommandError(`/healthz and /readyz cannot be served. ${sentence}`, { cause: error });
   }
 }
 
