@@ -16,7 +16,7 @@ import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { artifactsWrittenAgain } from "./recorded-artifacts.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
-import { wordsOf } from "../core/system-code.js";
+import { isDenied, mayPass, readingWords, systemCode, unreadNow, wordsOf } from "../core/system-code.js";
 
 const SESSION = "{session-folder}";
 
@@ -101,11 +101,15 @@ const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}
 const NOWHERE: RunFacts["places"] = { stateFile: null, logFile: null, sessionFolder: null };
 
 async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
+  const path = join(files.stateDir, "workflow.md");
   const document = await files.state.read().catch((error: unknown) => {
-    return fail("E_INTERNAL", wordsOf(error)); // no file of ours, or one that may not be read
+    const code = systemCode(error);
+    const isUnread = isDenied(code) || mayPass(code);
+    return isUnread ? unreadNow(path, code ?? "") : fail("E_INTERNAL", wordsOf(error)); // such as no file of ours
   });
+  if (typeof document === "string") return { ...UNKNOWN, problem: document };
   if (!document.ok) {
-    const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;
+    const problem = `The state document ${path} cannot be used: ${document.error.message} Restore it from a backup.`;
     return { ...UNKNOWN, problem };
   }
   const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
@@ -155,7 +159,7 @@ export async function requestOf(store: Store, id: string): Promise<Result<JsonAn
     const request = (await files.request.read()) ?? null;
     return ok({ request: request as JsonObject | null, place: join(files.dir, "run.json") }); // parsed from JSON
   } catch (error) {
-    return fail("E_INTERNAL", `What the run was started with cannot be read: ${(error as Error).message}`); // of the system
+    return fail("E_INTERNAL", `What the run was started with cannot be read: ${readingWords(error)}`);
   }
 }
 

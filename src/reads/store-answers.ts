@@ -12,7 +12,7 @@ import {
   parseQuestion,
 } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import { systemCode, wordsOf } from "../core/system-code.js";
+import { readingWords, systemCode } from "../core/system-code.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedIndex } from "../store/runs/run-index.js";
@@ -113,7 +113,7 @@ export class StoreAnswers {
       const answer = await this.answer(name, asked);
       return answer.ok ? await pageOf(answer.value, storeId, asked.page) : answer;
     } catch (error) {
-      if (isOfFiles(error)) return fail("E_INTERNAL", wordsOf(error));
+      if (isOfFiles(error)) return fail("E_INTERNAL", readingWords(error));
       throw error;
     }
   }

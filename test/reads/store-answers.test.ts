@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, rm, symlink } from "node:fs/promises";
+import { appendFile, chmod, mkdir, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { STORE_QUESTIONS } from "../../src/contract/reads.js";
 import { StoreAnswers } from "../../src/reads/store-answers.js";
 import { validPackage } from "../fakes/package-fixture.js";
+import { withoutRights } from "../fakes/unprivileged.js";
 import { openRunWorld, valueOf } from "../fakes/run-world.js";
 
 const FILES = [
@@ -65,3 +66,34 @@ test("what passes by itself is no answer: the question fails, and is asked again
   await expect(failing("EMFILE")).rejects.toThrow("EMFILE");
   await expect(failing("EIO")).resolves.toMatchObject({ ok: false, error: { code: "E_INTERNAL" } });
 });
+
+test.each(["", ...FILES.filter((file) => file !== "live")])(
+  "a question about a run whose %j belongs to another user is not answered with the system's words alone, nor with a backup",
+  async (name) => {
+    const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+    const { runId, projectId } = valueOf(
+      await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }),
+    );
+    const folder = join(store.dir, "projects", projectId, "runs", runId);
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    if (name !== "") await appendFile(path, "");
+    await withoutRights(dirname(store.dir), async () => {
+      await chmod(path, 0);
+      const said: string[] = [];
+      for (const question of STORE_QUESTIONS.filter((each) => each.startsWith("read."))) {
+        for (const more of [{}, { name: "visit-1" }, { name }, { visit: 0 }, { path: "x" }, { tail: 5 }]) {
+          const asked = { question: { run: runId, ...more } };
+          const answer = await new StoreAnswers({ store }).page(question, asked);
+          said.push(answer.ok ? Buffer.from(answer.value.base64, "base64").toString() : answer.error.message);
+        }
+      }
+      for (const each of said) {
+        if (!/EACCES/.test(each)) continue;
+        expect(each).toMatch(/see to its permissions/i);
+        expect(each).not.toMatch(/backup/i);
+      }
+      await chmod(path, 0o700);
+    });
+  },
+);

@@ -25,7 +25,7 @@ import { type StrayRuns, type SweptRuns, collectStrayRuns, pruneRun, sweepPruned
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
-import { wordsOf } from "../../core/system-code.js";
+import { readingWords } from "../../core/system-code.js";
 
 const projectSchema = z.object({ root: z.string() });
 
@@ -319,7 +319,7 @@ export class RunManager {
       return ok(project.root);
     } catch (error) {
       if (!(error instanceof Error && "code" in error)) throw error;
-      return fail("E_INTERNAL", `Where this run's project lies cannot be read: ${wordsOf(error)}`);
+      return fail("E_INTERNAL", `Where this run's project lies cannot be read: ${readingWords(error)}`);
     }
   }
 
