@@ -5,6 +5,8 @@ type Schema = Record<string, unknown>;
 /** Of references a schema may have any number, each to some that have more. */
 const MAX_SCHEMAS = 5_000;
 const MAX_DEPTH = 50;
+/** Of their words and lists: each reference to a schema has them again. */
+const MAX_LENGTH = 4 * 1024 * 1024;
 
 /**
  * The parameters of a tool in what every server knows of JSON Schema: types, properties, items, texts to choose from and alternatives
@@ -17,6 +19,7 @@ export function plainParameters(parameters: Fields): Schema {
 class PlainSchemas {
   private readonly root: Fields;
   private left = MAX_SCHEMAS;
+  private lengthLeft = MAX_LENGTH;
 
   constructor(root: Fields) {
     this.root = root;
@@ -26,7 +29,7 @@ class PlainSchemas {
   object(schema: Fields): Schema {
     const { anyOf, ...own } = this.built(schema, [], 0);
     const all = Array.isArray(anyOf) ? (anyOf as readonly Schema[]) : [];
-    return { ...all.reduce((sum, one) => merged(sum, withoutDuties(one)), own), type: "object" };
+    return { ...merged([own, ...all.map(withoutDuties)]), type: "object" };
   }
 
   private built(value: unknown, refs: readonly string[], depth: number): Schema {
@@ -40,23 +43,25 @@ class PlainSchemas {
       const named = refs.includes(ref)
         ? { type: "object" }
         : this.built(this.named(ref), [...refs, ref], depth + 1);
-      return { ...named, ...wordsOf(schema) };
+      return { ...named, ...this.wordsOf(schema) };
     }
-    const own = { ...wordsOf(schema), ...this.typed(schema, below) };
-    const whole = listOf(schema["allOf"]).map(below).reduce(merged, own);
+    const own = { ...this.wordsOf(schema), ...this.typed(schema, below) };
+    const whole = merged([own, ...listOf(schema["allOf"]).map(below)]);
     const alternatives = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])]
       .filter((part) => fieldsOf(part)?.["type"] !== "null")
       .map(below);
     const [only] = alternatives;
     if (only === undefined) return whole;
-    if (alternatives.length === 1) return merged(whole, only);
-    if (whole["type"] === "object") return alternatives.map(withoutDuties).reduce(merged, whole);
+    if (alternatives.length === 1) return merged([whole, only]);
+    if (whole["type"] === "object") return merged([whole, ...alternatives.map(withoutDuties)]);
     return { ...whole, anyOf: alternatives };
   }
 
   private typed(schema: Fields, below: (part: unknown) => Schema): Schema {
     const { type } = schema;
-    const types = (Array.isArray(type) ? (type as readonly unknown[]) : [type]).filter(
+    const lists = [type, schema["enum"], schema["required"]].map(listOf);
+    if (!this.takes(lists.reduce((sum, { length }) => sum + length, 0))) return {};
+    const types = [...new Set(Array.isArray(type) ? (type as readonly unknown[]) : [type])].filter(
       (one) => one !== "null",
     );
     if (types.length > 1) return { anyOf: types.map((one) => this.typed({ ...schema, type: one }, below)) };
@@ -84,7 +89,7 @@ class PlainSchemas {
         return { type: kind, items: item === undefined ? { type: "string" } : complete(below(item)) };
       }
       case "string":
-        return { type: kind, ...(texts.length === 0 ? {} : { enum: texts }) };
+        return { type: kind, ...(texts.length === 0 || !this.takes(lengthOf(texts)) ? {} : { enum: texts }) };
       default: {
         const { minimum, maximum } = schema;
         return {
@@ -94,6 +99,19 @@ class PlainSchemas {
         };
       }
     }
+  }
+
+  private wordsOf({ title, description }: Fields): Schema {
+    return {
+      ...(typeof title === "string" && this.takes(title.length) ? { title } : {}),
+      ...(typeof description === "string" && this.takes(description.length) ? { description } : {}),
+    };
+  }
+
+  /** Whether there is still room for so many characters, or items of lists: then they have it, and else nothing has any more. */
+  private takes(length: number): boolean {
+    this.lengthLeft = length > this.lengthLeft ? 0 : this.lengthLeft - length;
+    return this.lengthLeft > 0;
   }
 
   /** What a reference names, as `#/$defs/Place`. */
@@ -112,6 +130,10 @@ class PlainSchemas {
 /** Servers read bounds into 32 bits, where larger ones become others, or refuse them. */
 function isSmall(bound: unknown): boolean {
   return typeof bound === "number" && Math.abs(bound) < 2 ** 31;
+}
+
+function lengthOf(texts: readonly unknown[]): number {
+  return texts.reduce<number>((sum, text) => sum + textOf(text).length, 0);
 }
 
 /** The names that the properties of an object may have, where they are told by themselves. */
@@ -144,30 +166,32 @@ function complete(schema: Schema): Schema {
   if (anyOf === undefined && own["type"] !== undefined) return schema;
   const { title: _, description, ...common } = own;
   const all = ((anyOf ?? ANY) as readonly Schema[]).flatMap((one) => {
-    const whole = complete(merged(one, common));
+    const whole = complete(merged([one, common]));
     return (whole["anyOf"] as readonly Schema[] | undefined) ?? [whole];
   });
   const [first, ...others] = all;
   return { anyOf: [{ ...first, ...(description === undefined ? {} : { description }) }, ...others] };
 }
 
-function wordsOf({ title, description }: Fields): Schema {
+/** Both at once; the first one's words. */
+function merged(schemas: readonly Schema[]): Schema {
+  const whole = firstsOf(schemas);
+  const properties = firstsOf(schemas.map((schema) => fieldsOf(schema["properties"]) ?? {}));
+  const required = new Set(schemas.flatMap((schema) => listOf(schema["required"])));
   return {
-    ...(typeof title === "string" ? { title } : {}),
-    ...(typeof description === "string" ? { description } : {}),
+    ...Object.fromEntries(whole),
+    ...(properties.size === 0 ? {} : { properties: Object.fromEntries(properties) }),
+    ...(required.size === 0 ? {} : { required: [...required] }),
   };
 }
 
-/** Both at once; the first one's words. */
-function merged(first: Schema, second: Schema): Schema {
-  const properties = { ...fieldsOf(second["properties"]), ...fieldsOf(first["properties"]) };
-  const required = [...new Set([...listOf(first["required"]), ...listOf(second["required"])])];
-  return {
-    ...second,
-    ...first,
-    ...(Object.keys(properties).length === 0 ? {} : { properties }),
-    ...(required.length === 0 ? {} : { required }),
-  };
+/** Each field as the first has it that has one. */
+function firstsOf(all: readonly Fields[]): ReadonlyMap<string, unknown> {
+  const firsts = new Map<string, unknown>();
+  for (const fields of all) {
+    for (const [name, value] of Object.entries(fields)) if (!firsts.has(name)) firsts.set(name, value);
+  }
+  return firsts;
 }
 
 /** As one of several: nothing of it has to be there. */
