@@ -45,6 +45,10 @@ const TOO_MANY_IN_A_TIME =
 const MORE_THAN_A_TIME_HAS =
   /request too large\b.{0,200}\btokens per \w{1,9}\b.{0,20}\blimit ([1-9]\d{0,8}), requested \d/;
 
+/** Of a request beyond what a plan of Anthropic's has, in its words under 429: another try does not help, less of the conversation does. */
+const BEYOND_PLAN = /\bextra usage is required for long context\b/;
+const PLAN_TOKENS = 200_000;
+
 /** What they say of the length of a text that is no message's, such as a call's id: less of the conversation does not help. */
 const PART_TOO_LONG = /\b(?:id|name|description)\b'?:? string too long/;
 
@@ -110,6 +114,7 @@ export function readOverflow({
     .replace(/\s+/g, " ");
   const named = MORE_THAN_A_TIME_HAS.exec(text)?.[1];
   if (named !== undefined) return { contextTokens: Number(named) };
+  if (BEYOND_PLAN.test(text)) return { contextTokens: PLAN_TOKENS };
   if (status === 429) return undefined;
   const others = [TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_MISREAD, ANSWER_TOO_LONG];
   if (others.some((said) => said.test(text))) return undefined;

@@ -215,7 +215,8 @@ export function refusedByProvider(
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
   const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && isBusy(said));
-  const retryable = passes && !isFinal(said, finalErrors);
+  const told = headers.get("x-should-retry"); // OpenAI's and Anthropic's, which know better than any status
+  const retryable = (told === "true" || (passes && told !== "false")) && !isFinal(said, finalErrors);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said, body),
     message,

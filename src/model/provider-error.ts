@@ -107,6 +107,7 @@ function codesIn(fields: Fields, error: Fields): readonly string[] {
     error["code"],
     error["type"],
     error["status"],
+    error["__type"], // AWS's
     fields["code"],
     ...[fields, error].flatMap((place) => CODES.map((name) => place[name])),
     fieldsOf(error["innererror"])?.["code"],
@@ -181,7 +182,7 @@ export function isUsedUp({ words }: ProviderError): boolean {
 }
 
 const BUSY =
-  /\bDEGRADED function\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
+  /\bDEGRADED function\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\b(?:Throttling|TooManyRequests|ServiceUnavailable|ModelTimeout)Exception\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
 export function isBusy({ words, codes }: ProviderError): boolean {
@@ -218,7 +219,7 @@ export function isMisread({ codes, words }: ProviderError): boolean {
 }
 
 const THOUGHTS_REFUSED =
-  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|thinking\W{1,3}signature\W{1,3}(?:field )?required|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified/i;
+  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|thinking\W{1,3}signature\W{1,3}(?:field )?required|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified|\bthinking blocks? must contain thinking\b/i;
 
 /** Whether a server refuses what its own model has thought: signed by another of the machines behind it, or too old. */
 export function isOfThoughts({ words }: ProviderError): boolean {

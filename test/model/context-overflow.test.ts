@@ -330,6 +330,15 @@ describe("a refusal because the request is longer than the context is known, wit
       6_000,
     ],
     [
+      "Anthropic, of a plan",
+      429,
+      {
+        type: "error",
+        error: { type: "rate_limit_error", message: "Extra usage is required for long context requests." },
+      },
+      200_000,
+    ],
+    [
       "TensorRT-LLM, of a batch",
       400,
       said("The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)"),

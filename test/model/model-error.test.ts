@@ -47,6 +47,31 @@ describe("an answer of the provider", () => {
     expect(error.message).toBe(`The model endpoint answered ${status} why`);
   });
 
+  test.each([
+    [400, "true", "why", true],
+    [429, "false", "why", false],
+    [503, "false", "why", false],
+    [400, "no", "why", false],
+    [
+      429,
+      "true",
+      "You exceeded your current quota, please check your plan and billing details. https://platform.openai.com/docs",
+      false,
+    ],
+  ])(
+    "of status %i is tried again where it says so itself, or not: %s %s",
+    (status, told, words, retryable) => {
+      expect(answered(status, words, { "x-should-retry": told }).retryable).toBe(retryable);
+    },
+  );
+
+  test("in AWS's form says in its type that it is busy", () => {
+    const said = { __type: "com.amazon.coral.service#ThrottlingException", message: "Rate exceeded" };
+    expect(refused(400, JSON.stringify(said))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: true });
+    expect(refused(400, '{"__type":"ThrottlingException"}').retryable).toBe(true);
+    expect(refused(400, '{"__type":"ValidationException","message":"no"}').retryable).toBe(false);
+  });
+
   test("asks for a wait only where another try is worth it", () => {
     const wait = { "retry-after": "3" };
     expect(answered(429, "", wait).retryAfterMs).toBe(3_000);
