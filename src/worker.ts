@@ -248,7 +248,8 @@ async function notifierOf(
 }
 
 function modelOf({ model }: WorkerOptions): ChatModel {
-  const speaksHttp = createChatModel();
+  const note = (sentence: string): void => Runtime.instance().logger.info(sentence);
+  const speaksHttp = createChatModel(undefined, undefined, note);
   return model === undefined ? speaksHttp : besideRehearsals(heldToInterface(model), speaksHttp);
 }
 

@@ -32,10 +32,14 @@ import { withRefusedCall } from "./refused-call.js";
 
 /**
  * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
- * with it again. `send` is what the requests go out with: whoever looks on passes their own.
+ * with it again. `send` is what the requests go out with: whoever looks on passes their own. `note` is told what a model has taught.
  */
-export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE): ChatModel {
-  const wire: Wire = { learned: new LearnedParameters(), send, patience };
+export function createChatModel(
+  send: Send = sendOverHttp,
+  patience = PATIENCE,
+  note: (sentence: string) => void = () => undefined,
+): ChatModel {
+  const wire: Wire = { learned: new LearnedParameters(), send, patience, note };
   return {
     async complete(request) {
       const { settings, signal } = request;
@@ -84,6 +88,7 @@ interface Wire {
   readonly learned: LearnedParameters;
   readonly send: Send;
   readonly patience: typeof PATIENCE;
+  readonly note: (sentence: string) => void;
 }
 
 /** How long more is waited for where nothing more need come: behind the end of an answer, and of the words of an error. */
@@ -95,7 +100,7 @@ const MOST_FORMS = 20;
 async function ask(
   request: ChatRequest,
   signal: AbortSignal,
-  { learned, send, patience }: Wire,
+  { learned, send, patience, note }: Wire,
 ): Promise<ChatAnswer> {
   const { settings } = request;
   const url = endpointOf(settings, "chat/completions");
@@ -104,6 +109,8 @@ async function ask(
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
   let { messages } = request;
+  const before = learned.of(endpoint, settings.model);
+  const taught: string[] = [];
   request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
@@ -136,7 +143,10 @@ async function ask(
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);
-    if (!("failure" in answer)) return withoutKey(answer, apiKey);
+    if (!("failure" in answer)) {
+      if (taught.length > 0) note(whatWasTaught(taught, settings.model));
+      return withoutKey(answer, apiKey);
+    }
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
     if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
@@ -145,10 +155,22 @@ async function ask(
       const isLearned =
         learned.learnFrom(refusal, body, endpoint, settings.model) ||
         learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
-      if (!isLearned || asked === MOST_FORMS) throw failure;
+      if (!isLearned || asked === MOST_FORMS) {
+        // It was about something else: nothing of it has helped.
+        if (taught.length > 0 && !failure.retryable) learned.takeBack(before, endpoint, settings.model);
+        throw failure;
+      }
+      const shown = located(failure, url, apiKey);
+      taught.push(shown instanceof Error ? shown.message : "");
     }
     if (response.ok) request.onPiece?.({ type: "restart" });
   }
+}
+
+/** Whoever runs it may wonder why a model is asked otherwise than they have said, such as not to reason. */
+function whatWasTaught(taught: readonly string[], model: string): string {
+  const words = [...new Set(taught)].join(" ");
+  return `The model ${excerpt(model)} is asked in another form from now on, and answers: ${words}`;
 }
 
 function hasThoughts(message: ChatMessage): boolean {

@@ -223,11 +223,31 @@ const MAX_LOOKED_AT = 4_000;
 /** Endpoints and models; more than any settings name. */
 const MAX_REMEMBERED = 1_000;
 
+/** What was known of a model at an endpoint at some time. */
+export interface Learned {
+  readonly parameters: ReadonlyMap<string, Optional> | undefined;
+  readonly form: Partial<Dialect> | undefined;
+}
+
 /** Which parameters the models of an endpoint do not take, as they have said themselves; for the life of a worker. */
 export class LearnedParameters {
   private readonly known = new Map<string, ReadonlyMap<string, Optional>>();
 
   private readonly forms = new Map<string, Partial<Dialect>>();
+
+  of(endpoint: string, model: string): Learned {
+    const key = keyOf(endpoint, model);
+    return { parameters: this.known.get(key), form: this.forms.get(key) };
+  }
+
+  /** What was learned since is not known any more. */
+  takeBack({ parameters, form }: Learned, endpoint: string, model: string): void {
+    const key = keyOf(endpoint, model);
+    if (parameters === undefined) this.known.delete(key);
+    else this.known.set(key, parameters);
+    if (form === undefined) this.forms.delete(key);
+    else this.forms.set(key, form);
+  }
 
   /** The dialect with what an endpoint has said of it. */
   adapt<D extends Dialect>(dialect: D, endpoint: string, model: string): D {

@@ -413,10 +413,10 @@ describe("a server that does not take a parameter", () => {
   describe("a model that may not reason where tools are offered", () => {
     const BOTH =
       "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.";
-    const withTools = (baseUrl: string, model: ReturnType<typeof createChatModel>) =>
+    const withTools = (baseUrl: string, model: ReturnType<typeof createChatModel>, content = "words") =>
       model.complete({
-        settings: { model: "m", baseUrl, stream: false, timeoutMs: 30_000 },
-        messages: [{ role: "user", content: "words" }],
+        settings: { model: "m", baseUrl, apiKey: "k-1234567890", stream: false, timeoutMs: 30_000 },
+        messages: [{ role: "user", content }],
         tools: [{ type: "function", function: { name: "x", description: "d", parameters: {} } }],
         signal: new AbortController().signal,
       });
@@ -437,6 +437,34 @@ describe("a server that does not take a parameter", () => {
       await ask(server.baseUrl, {}, [], model);
       const sent = server.requests.map(({ body }) => (body as Record<string, unknown>)["reasoning_effort"]);
       expect(sent).toEqual([undefined, "none", "none", undefined]);
+    });
+
+    test("reasons on where it was refused for something else, whatever words that holds", async () => {
+      const input = "To use tools, set reasoning_effort to none.";
+      const server = await startRawServer((response, { body }) => {
+        if (!JSON.stringify(body).includes("wrong")) return json(response, choice({ content: "x" }));
+        json(response, { detail: [{ type: "value_error", msg: "Value is too strange", input }] }, 422);
+      });
+      const model = createChatModel();
+      await errorOf(withTools(server.baseUrl, model, "wrong"));
+      await withTools(server.baseUrl, model);
+      const sent = server.requests.map(({ body }) => (body as Record<string, unknown>)["reasoning_effort"]);
+      expect(sent).toEqual([undefined, "none", undefined]);
+    });
+
+    test("is said to be asked so, once", async () => {
+      const message = "To use tools, set `reasoning_effort` to `none`, not k-1234567890.";
+      const server = await startRawServer((response, { body }) => {
+        if (Object.hasOwn(body as object, "reasoning_effort")) json(response, choice({ content: "x" }));
+        else json(response, { error: { message } }, 400);
+      });
+      const notes: string[] = [];
+      const model = createChatModel(undefined, undefined, (sentence) => notes.push(sentence));
+      await withTools(server.baseUrl, model);
+      await withTools(server.baseUrl, model);
+      expect(notes).toEqual([
+        `The model m is asked in another form from now on, and answers: The model endpoint ${server.baseUrl}/chat/completions answered 400 To use tools, set \`reasoning_effort\` to \`none\`, not <secret>.`,
+      ]);
     });
 
     test("and reasons always, fails with what it has said of the tools", async () => {
