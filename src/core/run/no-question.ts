@@ -1,4 +1,5 @@
 import { DONE_LINE } from "../bundle/done-line.js";
+import { type JsonValue, isObject } from "../json.js";
 
 /**
  * Why an answer without calls is no question: nothing in it, a call written as text, prose that asks nothing or, of a bundle run, an end that is
@@ -23,6 +24,14 @@ const CALL_IN_CODE =
 /** A tool's name in a place where only a call has one: as a tag, between tags, as the key of an object, or over one. */
 const CALL_BY_PLACE =
   /<\/?(?:call:)?([\w.-]{1,80})(?=[\s>/])|>\s{0,9}([\w.-]{1,80})(?=\s{0,9}<)|["']([\w.-]{1,80})["']\s{0,9}:\s{0,9}\{|\[?\btool[ _]?(?:use|call):\s{0,9}`?([\w.-]{1,80})|\bto=([\w.-]{1,80})|\n[*`#>\s]{0,9}([\w.-]{1,80})[*`:]{0,4}\s{1,9}(?:```(?:json)?\s{0,9})?\{|\n`([\w.-]{1,80})\(/gi;
+
+/** A tool's name as YAML has it: alone behind its key. */
+const CALL_IN_YAML =
+  /\n[ \t]{0,20}(?:- )?["']?(?:name|tool|function|(?:tool|function|recipient)_name|action)["']?: {0,9}["'`]?(?:functions\.)?([\w.-]{1,80})["'`]?[ \t\r]{0,9}(?=\n)/gi;
+
+/** Where a call has its tool and its arguments. */
+const NAMES_TOOL = ["name", "tool", "tool_name", "function_name", "recipient_name", "action"] as const;
+const HOLDS_ARGUMENTS = ["arguments", "parameters", "args", "input", "tool_input", "action_input"] as const;
 
 /** What asks or requests wherever it stands. */
 const ASKS =
@@ -77,8 +86,31 @@ function isWrittenCall(text: string, tools: readonly string[]): boolean {
   if (CALL_MARKS.test(text)) return true;
   const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
   for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
-  return [CALL_IN_CODE, CALL_BY_PLACE].some((places) =>
-    [...`\n${text}`.matchAll(places)].some(([, ...names]) => names.some((name) => known.has(name ?? ""))),
+  if (isCallAlone(text)) return true;
+  return [CALL_IN_CODE, CALL_BY_PLACE, CALL_IN_YAML].some((places) =>
+    [...`\n${text}\n`.matchAll(places)].some(([, ...names]) => names.some((name) => known.has(name ?? ""))),
+  );
+}
+
+/** Whether a text is a call as JSON and nothing else, or a list of some: whatever its tool is, nobody is asked so. */
+function isCallAlone(text: string): boolean {
+  const json = text.trim().replace(/^```\w{0,20}\s{1,9}|\s{0,9}```$/g, "");
+  if (!/^[{[]/.test(json)) return false;
+  try {
+    const value = JSON.parse(json) as JsonValue; // nothing else is parsed
+    const all = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
+    return all.length > 0 && all.every(isCall);
+  } catch {
+    return false;
+  }
+}
+
+function isCall(value: JsonValue): boolean {
+  if (!isObject(value)) return false;
+  if (isObject(value["function"])) return isCall(value["function"]);
+  return (
+    NAMES_TOOL.some((name) => typeof value[name] === "string") &&
+    HOLDS_ARGUMENTS.some((name) => value[name] !== undefined)
   );
 }
 
