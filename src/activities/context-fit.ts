@@ -93,8 +93,8 @@ export class ContextFit {
   foldAfter(refusal: ModelError, draft: Draft, entries: readonly ConversationEntry[]): FoldEntry {
     const { maxTokens } = this.settings;
     const contextTokens = learnedContext(draft.tokens, refusal.contextTokens, maxTokens);
-    const { contextTokens: named } = refusal;
-    this.learned.learn(this.settings, isCredible(named) ? named : contextTokens);
+    const { contextTokens: named, isGuess } = refusal;
+    if (!isGuess) this.learned.learn(this.settings, isCredible(named) ? named : contextTokens);
     const limit = { contextTokens, by: "provider" } as const;
     const { wanted, most } = contextRoom({ contextTokens, maxTokens });
     const refused = draft.tokens - 1;

@@ -83,9 +83,14 @@ export function leftNoRoom(
   isEmpty: boolean,
 ): boolean {
   if (toFinishReason(reason) !== "length") return false;
-  const isSaid = /context/i.test(reason);
+  const isSaid = saysContext(reason);
   if (promptTokens === 0) return isSaid && isEmpty;
   return isSaid ? promptTokens > completionTokens * FILLS_CONTEXT : isEmpty && completionTokens <= 1;
+}
+
+/** Whether an end names the context. Else nobody has said that it is full: an answer without anything may have another cause. */
+export function saysContext(reason: string): boolean {
+  return /context/i.test(reason);
 }
 
 /** Where it stands, the protocol's own place first; the last is Anthropic's. */

@@ -27,13 +27,13 @@ function secretsIn({ searchParams }: URL): readonly string[] {
 export function located(error: unknown, url: URL | undefined, apiKey = ""): unknown {
   if (!(error instanceof ModelError) || url === undefined) return error;
   const address = shownAddress(url, apiKey);
-  const { code, retryable, retryAfterMs, contextTokens, usage } = error;
+  const { code, retryable, retryAfterMs, contextTokens, isGuess, usage } = error;
   const message = secretsIn(url).reduce((said, secret) => redactKey(said, secret), error.message);
   const sentence = message.includes(address)
     ? message
     : message.startsWith(SUBJECT)
       ? `${SUBJECT}${address} ${message.slice(SUBJECT.length)}`
       : `${message} It came from ${address}.`;
-  const located = { code, message: sentence, retryable, retryAfterMs, contextTokens, usage };
+  const located = { code, message: sentence, retryable, retryAfterMs, contextTokens, isGuess, usage };
   return new ModelError(located, error.cause);
 }

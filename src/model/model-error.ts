@@ -6,6 +6,7 @@ import { excerpt } from "../core/text.js";
 import type { ChatAnswer } from "./chat.js";
 import { wordsOfConnection } from "./connection-words.js";
 import { readOverflow } from "./context-overflow.js";
+import { saysContext } from "./finish-reason.js";
 import {
   MAX_LOOKED_AT,
   type ProviderError,
@@ -35,6 +36,8 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
   readonly contextTokens: number | undefined;
+  /** Of `LLM_CONTEXT_EXCEEDED`: nobody has said so. It is true of a conversation at most, and of no other one. */
+  readonly isGuess: boolean;
   /** The tokens of an answer that was none, where its provider has counted them. */
   readonly usage: ChatAnswer["usage"] | undefined;
   /** What has come under status 200 in place of an answer, or in the middle of one, and may be for the form of the request. */
@@ -47,6 +50,7 @@ export class ModelError extends Error {
       retryable: boolean;
       retryAfterMs?: number | undefined;
       contextTokens?: number | undefined;
+      isGuess?: boolean;
       saidInAnswer?: Refusal | undefined;
       usage?: ChatAnswer["usage"] | undefined;
     },
@@ -58,6 +62,7 @@ export class ModelError extends Error {
     this.retryable = failure.retryable;
     this.retryAfterMs = failure.retryAfterMs;
     this.contextTokens = failure.contextTokens;
+    this.isGuess = failure.isGuess ?? false;
     this.saidInAnswer = failure.saidInAnswer;
     this.usage = failure.usage;
   }
@@ -65,8 +70,8 @@ export class ModelError extends Error {
 
 /** The same error of an answer that its provider has counted. */
 export function withUsage(error: ModelError, usage: ChatAnswer["usage"]): ModelError {
-  const { code, message, retryable, retryAfterMs, contextTokens, saidInAnswer } = error;
-  const failure = { code, message, retryable, retryAfterMs, contextTokens, saidInAnswer };
+  const { code, message, retryable, retryAfterMs, contextTokens, isGuess, saidInAnswer } = error;
+  const failure = { code, message, retryable, retryAfterMs, contextTokens, isGuess, saidInAnswer };
   return new ModelError({ ...failure, usage }, error.cause);
 }
 
@@ -108,6 +113,7 @@ export function contextIsFull(reason: string, tokens: number, apiKey?: string): 
     message: `The model's answer has no room beside the request: it ended with "${said}".`,
     retryable: false,
     contextTokens: tokens === 0 ? undefined : tokens,
+    isGuess: !saysContext(reason),
   });
 }
 

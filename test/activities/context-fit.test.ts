@@ -239,23 +239,33 @@ describe("a provider that refuses a request as too long", () => {
   });
 
   test.each([
-    ["model_context_window_exceeded", { prompt_tokens: 0, completion_tokens: 0 }, 0],
-    ["length", { prompt_tokens: 16_384, completion_tokens: 0 }, 16_384],
-  ])("in the end of an answer, %s, is asked again with less", async (finishReason, usage, spent) => {
-    const full = { content: "", finishReason, usage };
-    const script: Script = (request) =>
-      sizeOf(request) > 16_384 ? full : readEach(request, requestsAnswered(scene));
-    const scene = await sceneWith(script, {});
-    await walk(scene, 8);
-    expect((await foldsIn(scene))[0]).toMatchObject({ nth: 1, by: "provider" });
-    const entries = await scene.files.conversation("visit-1").entries();
-    const answers = entries.filter((entry) => entry.type === "assistant");
-    expect(answers.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
-    const counted = entries.flatMap((entry) =>
-      entry.type === "assistant" ? [entry.spent?.promptTokens] : [],
-    );
-    expect(counted.find(Boolean) ?? 0).toBe(spent);
-  });
+    ["model_context_window_exceeded", { prompt_tokens: 16_384, completion_tokens: 0 }, 16_384, 16_384],
+    ["model_context_window_exceeded", { prompt_tokens: 0, completion_tokens: 0 }, 0, expect.any(Number)],
+    // That an answer has nothing in it may have another cause: other conversations are not made shorter for it.
+    ["length", { prompt_tokens: 16_384, completion_tokens: 0 }, 16_384, undefined],
+    ["length", { prompt_tokens: 16_384, completion_tokens: 1 }, 16_384, undefined],
+  ])(
+    "in the end of an answer, %s, %j, is asked again with less",
+    async (finishReason, usage, spent, known) => {
+      const full = { content: "", finishReason, usage };
+      const script: Script = (request) =>
+        sizeOf(request) > 16_384 ? full : readEach(request, requestsAnswered(scene));
+      const scene = await sceneWith(script, {});
+      const learned = new LearnedContexts();
+      await walk(scene, 8, learned);
+      expect((await foldsIn(scene))[0]).toMatchObject({ nth: 1, by: "provider" });
+      const settings = await scene.deps.modelSettingsFor("author", scene.opened.run);
+      if (settings === undefined || "missing" in settings) throw new Error("the scene has a model");
+      expect(learned.of(settings)).toEqual(known);
+      const entries = await scene.files.conversation("visit-1").entries();
+      const answers = entries.filter((entry) => entry.type === "assistant");
+      expect(answers.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+      const counted = entries.flatMap((entry) =>
+        entry.type === "assistant" ? [entry.spent?.promptTokens] : [],
+      );
+      expect(counted.find(Boolean) ?? 0).toBe(spent);
+    },
+  );
 
   test("is not asked too much again by a worker that has only the conversation", async () => {
     const scene = await sceneWith(
