@@ -94,7 +94,7 @@ const TOLD_IN_CONDITION = new RegExp(
 );
 /** "When `x.md` is ready, load it" */
 const LED_TO_BEHIND =
-  /^[^.;!?]{0,120}\b(?:load|open|read|follow|execute|run|start|begin|continue|proceed|go)\s(?:(?:to|with|at|fully|and|there|follow)\s){0,4}(?:it|there|that)(?![\w-])/i;
+  /^[^.;!?]{0,120}\b(?:load|open|read|follow|execute|(?:re-?)?run|(?:re)?start|begin|continue|proceed|go|return|repeat)\s(?:(?:back|to|with|at|fully|and|there|follow)\s){0,4}(?:it|there|that|this|the (?:file|step))(?![\w-])/i;
 const AND_FOLLOWED =
   /^[`*"')\]>]{0,4},? (?:and|then|and then) (?:follow|execute|run|continue|proceed|go on|start|begin)\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
@@ -249,11 +249,14 @@ export function labelOf(
 
 /** Where what is said of another way, or done before, ends: "return to `x.md`, else go to", "return the cup, and load". */
 const OWN_CLAUSE =
-  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|\.md(?![\w-])(?!\W{0,6}(?:(?:and|or|und|oder)\W{0,6})?$)|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
+  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|¶|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
+/** "`x.md`, `y.md` §2 (the pot) or `z.md`", each name a ¶: what is said of one of them is said of all. */
+const LISTED = /¶(?:\s?§\s?[\w.]{1,8})?[^\w¶]{0,6}(?:(?:and|or|und|oder)\b[^\w¶]{0,6})?(?=¶|$)/gi;
 
 /** What a line says of the step that stands right behind `before`. */
 function ownClause(before: string): string {
-  return before.slice([...before.matchAll(OWN_CLAUSE)].at(-1)?.index ?? 0);
+  const said = before.replaceAll(PAGE, "¶").replaceAll(ASIDE, " ").replaceAll(LISTED, " ");
+  return said.slice([...said.matchAll(OWN_CLAUSE)].at(-1)?.index ?? 0);
 }
 
 /** What is said of a way is read at a glance, by a model and in a timeline. */
@@ -277,11 +280,13 @@ function whenOf(lead: string, rest: string): string | undefined {
   const said = lead.replaceAll(ASIDE, " ").replaceAll(QUESTION, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
   const isOfIt = (at: number): boolean =>
     !OF_ANOTHER.test(said.slice(0, at)) || /\bin (?:which|that) case\b/i.test(said.slice(at));
-  const before = [...said.matchAll(CONDITION)].filter(
-    ({ 0: word, index }) => OTHERWISE.test(word) || isOfIt(index),
-  );
-  const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
+  const all = [...said.matchAll(CONDITION)];
+  const before = all.filter(({ 0: word, index }) => OTHERWISE.test(word) || isOfIt(index));
   const behind = sentenceIn(rest);
+  const isInTurn = before.at(-1) !== all.at(-1) && OWN_BEHIND.test(behind);
+  const last = isInTurn
+    ? undefined
+    : (before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1));
   const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
   const words = found?.[1]
     ?.replaceAll(/\s+/g, " ")
@@ -298,6 +303,8 @@ function whenOf(lead: string, rest: string): string | undefined {
 
 /** "Return to `x.md` if it fails, …": when stands behind the way that it is of. */
 const OF_ANOTHER = /\.md["')\]]{0,4}\s$/;
+/** "After the check load `x.md` if it is warm, `y.md` if it is cold": each has its own behind it. */
+const OWN_BEHIND = /^\S{1,200}\s(?:only\s)?(?:if|when|unless|wenn|falls)\s/i;
 /** "If it is warm go to X": where no comma parts a case from what is done. */
 const VERB_AT_END =
   /(?<=\S)(?:\sthen)?\s(?:go(?:es)?(?: back| on)? to|goto|proceed to|continue (?:to|with)|return to|jump to|skip to|move (?:on )?to|load)$/i;

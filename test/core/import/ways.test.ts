@@ -82,6 +82,9 @@ test.each([
   "If `./step-01-pot.md` is to be done again, load it.",
   "When `./step-01-pot.md` is what they want, read fully and follow it.",
   "If so `./step-01-pot.md` → load",
+  "When `./step-01-pot.md` reports a leak, return to it.",
+  "If `./step-01-pot.md` is needed, load the file.",
+  "When ./step-01-pot.md fails, re-run that step.",
 ])("a way is read in these words as well: %s", (line) => {
   const made = secondSays(line);
   expect(made.edges.map(({ to }) => to)).toContain("step-01-pot");
@@ -107,6 +110,7 @@ test.each([
   "If the ./step-01-pot.md was skipped, go on to ./step-03-cup.md",
   "When `./step-01-pot.md` fails, load `./step-03-cup.md`.",
   "Load `./step-03-cup.md` after `./step-01-pot.md` has run.",
+  "When `./step-01-pot.md` is done, return to the guest and load `./step-03-cup.md`.",
 ])("a step that is told of is no way: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
 });
@@ -129,7 +133,16 @@ test.each([
   ["Return the pot to the guest, and load `./step-03-cup.md`.", "next"],
   ["Go back to `./step-01-pot.md` or `./step-03-cup.md`.", "back"],
   ["Re-run ./step-01-pot.md and ./step-03-cup.md", "back"],
+  ["Re-run ./pot.md, ./step-01-pot.md, and ./step-03-cup.md", "back"],
+  ["Go back to `./pot.md`, `./step-01-pot.md` or `./step-03-cup.md`.", "back"],
+  ["Return to `./step-01-pot.md` §2 (the first) or `./step-03-cup.md` §3.", "back"],
+  ["Return to `./step-01-pot.md`, look at it and load `./step-03-cup.md`.", "next"],
+  ["Return to `./step-01-pot.md` order by order; `./step-03-cup.md` is what follows → go on.", "next"],
   ["Go back and, if it is warm, load `./step-03-cup.md`.", "back"],
+  ["After the look, load `./step-01-pot.md` when warm, `./step-03-cup.md` when cold.", "cold"],
+  ["Once it has drawn: load `./step-01-pot.md` if weak, `./step-03-cup.md` only if strong.", "strong"],
+  ["Read `notes.md` if there are any. If it is warm load `./step-03-cup.md` when asked.", "it is warm"],
+  ["After the look, note it in `notes.md` when asked, and load `./step-03-cup.md`.", "the look"],
   ["If `./pot.md` is missing, load `./step-03-cup.md`.", "./pot.md is missing"],
   ["If anything else is missing, load `./step-03-cup.md`.", "anything else is missing"],
   ["Unless it is said otherwise, load `./step-03-cup.md`.", "unless it is said otherwise"],
