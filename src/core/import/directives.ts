@@ -110,7 +110,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     const row = rowOf(text, token, line.text.slice(0, token.at));
     return row === undefined ? USE : { kind: "go", ...row, isDefault: false };
   }
-  const around = withoutMarks(text.replace(token.text, ""));
+  const around = withoutMarks(text.replace(token.text, "").slice(0, MAX_AROUND));
   const isAlone = around.length < 4 && !SHORT_CASE.test(around);
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
@@ -142,15 +142,21 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   return { kind: "go", ...way, words: all };
 }
 
+/** Whoever has so much beside a name says something of it. */
+const MAX_AROUND = 400;
+
 /** Whether a line names something only in saying when it leads elsewhere. */
 function isInCondition(lead: string, behind: string): boolean {
   if (!IN_CONDITION.test(lead) || LED_TO_BEHIND.test(behind)) return false;
   return TOLD_BEHIND.test(behind) || TOLD_IN_CONDITION.test(behind);
 }
 
+/** What is longer is no link for those who leaf through. */
+const MAX_LINK = 600;
+
 /** Whether what a line names is only where its reader comes from: what is done with it is not said. */
 function isPrevious(lead: string): boolean {
-  const link = withoutPagesIn(lead.split(NEXT_LINK).at(-1) ?? "");
+  const link = withoutPagesIn(lead.slice(-MAX_LINK).split(NEXT_LINK).at(-1) ?? "");
   return BACK_LINK.test(link) || (PREVIOUS.test(link) && !GOES.test(link) && !ARROW.test(link));
 }
 
@@ -193,13 +199,7 @@ const UNDERSTOOD =
 /** Whether a line says nothing of what it names that is known: no word that leads there, and none against it. */
 export function wordsUnknownAt(line: SourceLine, token: Token, before: string): boolean {
   const lead = line.text.slice(0, token.at);
-  if (
-    line.text.trim().startsWith("|") ||
-    ASSIGNED.test(lead) ||
-    isPrevious(lead) ||
-    directiveOf(line, token, before).kind === "go"
-  )
-    return false;
+  if (line.text.trim().startsWith("|") || ASSIGNED.test(lead) || isPrevious(lead)) return false;
   const text = withoutName(withoutPages(line), token);
   const isUnderstood = UNDERSTOOD.test(text) && !leadsOnElsewhere(text); // "for" and "das" are Portuguese as well
   return (
@@ -207,7 +207,8 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     ![GOES, ARROW, EXAMPLE].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
     !isDenied(lead, NEVER) &&
-    !deniedElsewhere(lead)
+    !deniedElsewhere(lead) &&
+    directiveOf(line, token, before).kind !== "go"
   );
 }
 
@@ -232,8 +233,8 @@ export function labelOf(
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   if (BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
-  const words = SEVERAL.test(line) ? INLINE_WORDS.exec(before) : null;
-  const inline = (INLINE_CASE.exec(before) ?? words)?.[1];
+  const words = INLINE_WORDS.exec(before);
+  const inline = (INLINE_CASE.exec(before) ?? (words !== null && SEVERAL.test(line) ? words : null))?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
   const answer = from === 0 ? answerOf(before) : undefined;
   if (answer !== undefined) return { label: answer, condition, isDefault: false };

@@ -211,7 +211,7 @@ export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap
 export function withoutMarks(text: string): string {
   return text
     .replace(/^[\s>]{0,40}#{0,6}/, " ")
-    .replaceAll(/[*`]|(?<![\p{L}\p{N}_])_{1,40}|_{1,40}(?![\p{L}\p{N}_])/gu, "")
-    .replaceAll(/\s+/g, " ")
+    .replaceAll(/[*`]|_(?<![\p{L}\p{N}_]_)_{0,39}|_{1,40}(?![\p{L}\p{N}_])/gu, "") // what each begins with is found quickly
+    .replaceAll(/\s{2,}|[^\S ]/g, " ")
     .trim();
 }
