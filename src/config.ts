@@ -18,6 +18,7 @@ import { type TraceSettings, readTraces } from "./environment/traces.js";
 import { type WorkerSize, workerSizeOf, workerSizeVariables } from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { type Webhook, webhooksOf } from "./core/notify/webhooks.js";
+import { programsOf } from "./mcp/server-settings.js";
 import type { ModelSettings } from "./model/chat.js";
 import { ModelCatalog } from "./model/model-catalog.js";
 import { MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE, modelUrl } from "./model/model-entries.js";
@@ -192,6 +193,7 @@ export function loadConfig(
         env.INTERLOCK_SETTINGS ?? storeDir,
         env.INTERLOCK_TEMPORAL_CLI ?? storeDir,
         ...temporal.privateFiles,
+        ...programsOf(settings.mcpServers ?? {}),
         ...secretFiles.map(({ path }) => path),
       ].map((path) => resolve(path)),
       protectedPaths: settings.protectedPaths,

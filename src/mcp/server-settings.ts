@@ -96,6 +96,18 @@ export function isOfProject(server: McpServer): boolean {
   return server.cwd === PROJECT || [...server.args, ...Object.values(server.env)].some(namesProject);
 }
 
+/** What an interpreter is given to run, by its name. */
+const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|pl|php|sh|jar|dll)$/i;
+
+/** The programs of servers that the settings name by absolute paths: who changes one of them changes what a worker runs. */
+export function programsOf(servers: McpServers): readonly string[] {
+  return Object.values(servers).flatMap((server) => {
+    if (!("command" in server)) return [];
+    const scripts = server.args.filter((arg) => SCRIPT.test(arg));
+    return [server.command, ...scripts].filter((path) => isAbsolute(path));
+  });
+}
+
 /** Why the token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */
 export function tokenProblem(
   { bearerVariable }: HttpServer,

@@ -201,6 +201,14 @@ test("a model is shown no file that the worker has its secrets from, and writes 
     "conf/client-tls": "key-of-the-operator, of a certificate\n",
     "dotfiles/temporalio/temporal.toml": "# key-of-the-operator, where the Temporal CLI looks by itself\n",
     "bin/temporal-cli": "#!/bin/sh\n# a program of the operator's\n",
+    "bin/tickets": "#!/bin/sh\n# a server of the operator's\n",
+    "servers/notes.mjs": "// a server of the operator's\n",
+    "conf/settings.json": JSON.stringify({
+      mcpServers: {
+        tickets: { command: join(project, "bin/tickets"), args: ["--root", project] },
+        notes: { command: "node", args: ["--no-warnings", join(project, "servers/notes.mjs"), project] },
+      },
+    }),
   };
   await writeTree(project, files);
   const names = Object.keys(files);
@@ -224,6 +232,7 @@ test("a model is shown no file that the worker has its secrets from, and writes 
       TEMPORAL_TLS: "false",
       TEMPORAL_TLS_CLIENT_KEY_PATH: join(project, "conf/client-tls"),
       INTERLOCK_TEMPORAL_CLI: join(project, "bin/temporal-cli"),
+      INTERLOCK_SETTINGS: join(project, "conf/settings.json"),
     },
   );
   const run = await bench.start(twoNodePackage(), { projectRoot: project });
