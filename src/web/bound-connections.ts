@@ -8,7 +8,7 @@ const MAX_QUIET = 100;
 const SILENT_MS = 120_000;
 
 /**
- * Bounds the descriptors that a server's connections take. Those that only wait, as with half a request, keep nobody out: the one that
+ * Bounds the descriptors that a server's connections take. Those that only wait, as with half a request or half its body, keep nobody out: the one that
  * has waited longest makes room.
  */
 export function boundConnections(server: Server): void {
@@ -21,8 +21,11 @@ export function boundConnections(server: Server): void {
     const [longest] = quiet;
     if (quiet.size > MAX_QUIET) longest?.destroy();
   });
-  server.on("request", ({ socket }, response) => {
-    quiet.delete(socket);
+  server.on("request", (request, response) => {
+    const { socket, headers } = request;
+    const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
+    if (!hasBody) quiet.delete(socket);
+    else request.once("end", () => !response.closed && quiet.delete(socket));
     response.once("close", () => {
       if (!socket.destroyed) quiet.add(socket);
     });
