@@ -23,8 +23,10 @@ export async function serveHealth({ host, port }: ListenAddress): Promise<Health
   const server = createServer((request, response) => {
     for (const [name, value] of GUARDING_HEADERS) response.setHeader(name, value);
     const path = request.url?.split("?", 1)[0];
-    if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Use GET.");
-    else if (path === "/healthz") answer(response, 200, "ok");
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD");
+      answer(response, 405, "Use GET.");
+    } else if (path === "/healthz") answer(response, 200, "ok");
     else if (path !== "/readyz") answer(response, 404, "Ask for /healthz or /readyz.");
     else {
       void whyNot().then(

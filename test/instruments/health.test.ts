@@ -18,6 +18,8 @@ test("health says that the process lives, and whether it takes work", async () =
   health.use(() => Promise.reject(new Error("secret")));
   expect(await get("/readyz")).toEqual([503, "It cannot be said whether the worker is ready.\n"]);
   expect((await get("/readyz", "POST"))[0]).toBe(405);
+  const refused = await fetch(`http://127.0.0.1:${health.port}/healthz`, { method: "PUT" });
+  expect(refused.headers.get("allow")).toBe("GET, HEAD");
   expect((await get("/"))[0]).toBe(404);
 });
 

@@ -119,3 +119,41 @@ test("connections that send half a request, and those that send none, keep nobod
   next.write(`GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${page.port}\r\nConnection: close\r\n\r\n`);
   expect(await text(next)).toMatch(/^HTTP\/1\.1 200 /);
 });
+
+test("requests whose bodies never end keep nobody out", async () => {
+  const { page, browser } = await openedPage();
+  const headers = {
+    ...browser.headers(),
+    Origin: `http://${browser.own}`,
+    "Content-Type": "application/json",
+    "Content-Length": "100",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const waiting: Socket[] = [];
+  onTestFinished(() => {
+    for (const held of waiting) held.destroy();
+  });
+  for (let times = 1; times <= 5; times += 1) {
+    const begun = Array.from({ length: 50 }, () => {
+      const held = connect(page.port, "127.0.0.1").on("error", () => undefined);
+      held.write(`POST ${ROUTES.pause.path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{`);
+      return held;
+    });
+    waiting.push(...begun);
+    await Promise.all(begun.map((held) => once(held, "connect")));
+    const next = { ...browser.headers(), Connection: "close" };
+    expect((await sendRaw(page.port, { path: "/healthz", headers: next })).status).toBe(200);
+  }
+});
+
+test.each([
+  ["/healthz", "POST", "GET, HEAD"],
+  [ROUTES.run.path, "PUT", "GET, HEAD"],
+  [ROUTES.pause.path, "GET", "POST"],
+  [LIVE_PATH, "HEAD", "GET"],
+])("of %s a request by %s is told what it takes", async (path, method, allowed) => {
+  const { page, browser } = await openedPage();
+  const headers = { ...browser.headers(), Origin: `http://${browser.own}` };
+  const refused = await sendRaw(page.port, { path, method, headers });
+  expect([refused.status, refused.headers.allow]).toEqual([405, allowed]);
+});
