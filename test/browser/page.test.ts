@@ -525,6 +525,33 @@ test("when the page's server answers again, what it is asked seldom is asked aga
   expect(before.length).toBeLessThanOrEqual(2);
 });
 
+test("a server of the page that answers nothing is told of, also where something is sent to it", async () => {
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}`);
+  await page.getByLabel("Your answer").fill("Into the void.");
+  // As of a process that was stopped: what is asked is taken, and never answered.
+  await page.route(/\/(?:api\/.*|healthz)$/, () => undefined);
+  await page.getByRole("button", { name: "Answer" }).click();
+  const fault = page.locator("form, .asking").getByText("The server of this page does not answer");
+  await fault.first().waitFor({ timeout: 40_000 });
+  expect(await page.getByLabel("Your answer").inputValue()).toBe("Into the void.");
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Answer" }).click();
+  await phase(page, "completed");
+});
+
+test("in forced colours the chosen tab alone is underlined", async () => {
+  const page = await open(`#/runs/${await stand.start()}`, { forcedColors: "active" });
+  await page.locator('.tabs a[aria-current="page"]').waitFor();
+  const colours = `[...document.querySelectorAll(".tabs a")].map((tab) => [
+    tab.ariaCurrent === "page",
+    getComputedStyle(tab).borderBottomColor !== getComputedStyle(document.body).backgroundColor,
+  ])`;
+  const tabs = (await page.evaluate(colours)) as readonly (readonly [boolean, boolean])[];
+  expect(tabs.length).toBeGreaterThan(2);
+  for (const [isChosen, isUnderlined] of tabs) expect(isUnderlined).toBe(isChosen);
+});
+
 test("by keyboard alone a question is found and answered", async () => {
   const run = await stand.start();
   const page = await open(`#/runs`);

@@ -14,6 +14,8 @@ export class PageError extends Error {
 
 /** A server that is there answers sooner; behind a broken tunnel nothing would ever come. */
 const PATIENCE_MS = 60_000;
+/** While an answer is waited for, the server is asked so often whether it is there at all. */
+const LOOK_MS = 8_000;
 
 /** Asks a route. Throws a `PageError`, or what the signal was aborted with. */
 export async function ask<N extends RouteName>(
@@ -22,25 +24,36 @@ export async function ask<N extends RouteName>(
   signal?: AbortSignal,
 ): Promise<RouteAnswer<N>> {
   const { method, path } = ROUTES[name];
-  const response = await send(method, path, request, signal);
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok && answer !== undefined) return answer as RouteAnswer<N>; // both sides have their types from one place
-  signal?.throwIfAborted();
-  throw faultOf(answer, response.status);
+  const gone = new AbortController();
+  const looking = setInterval(() => void lookForServer(gone), LOOK_MS);
+  try {
+    const until = [AbortSignal.timeout(PATIENCE_MS), gone.signal, ...(signal === undefined ? [] : [signal])];
+    const response = await send(method, path, request, AbortSignal.any(until));
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (response.ok && answer !== undefined) return answer as RouteAnswer<N>; // both sides have their types from one place
+    signal?.throwIfAborted();
+    throw faultOf(answer, response.status);
+  } finally {
+    clearInterval(looking);
+  }
 }
 
-async function send(method: string, path: string, request: object, signal?: AbortSignal): Promise<Response> {
-  const options = { method, credentials: "same-origin", cache: "no-store" } as const;
+/** A server that was stopped takes connections, and answers nothing. */
+async function lookForServer(gone: AbortController): Promise<void> {
   try {
-    if (method === "GET") {
-      const patience = AbortSignal.timeout(PATIENCE_MS);
-      const until = signal === undefined ? patience : AbortSignal.any([signal, patience]);
-      return await fetch(withQuery(path, request), { ...options, signal: until });
-    }
+    await fetch("/healthz", { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(LOOK_MS) });
+  } catch (error) {
+    gone.abort(error);
+  }
+}
+
+async function send(method: string, path: string, request: object, until: AbortSignal): Promise<Response> {
+  const options = { method, credentials: "same-origin", cache: "no-store", signal: until } as const;
+  try {
+    if (method === "GET") return await fetch(withQuery(path, request), options);
     const headers = { "Content-Type": "application/json" };
     return await fetch(path, { ...options, headers, body: JSON.stringify(request) });
   } catch (error) {
-    signal?.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     throw new PageError(
       "OFFLINE",
