@@ -24,7 +24,7 @@ export type WrittenFiles = ReadonlyMap<string, { readonly sha256: string; readon
 
 /**
  * Finds where a fork begins: after a visit, where a node was entered last, or both; the newest moment where neither is named. Faults: `E_RUN_NOT_FOUND` for a run that
- * is not in the store or is no graph run, `E_PRECONDITION_FAILED` for a moment that there never was, with those there were.
+ * is not in the store, `E_PRECONDITION_FAILED` for one that is no graph run, and for a moment that there never was, with those there were.
  */
 export async function findForkPoint(
   runs: RunManager,
@@ -36,7 +36,7 @@ export async function findForkPoint(
   if (!files.ok) return files;
   const boundaries = await files.value.boundaries.all();
   if (boundaries.length === 0) {
-    return fail("E_RUN_NOT_FOUND", "The run keeps no node boundaries: only graph runs can be forked.");
+    return fail("E_PRECONDITION_FAILED", "The run keeps no node boundaries: only graph runs can be forked.");
   }
   const boundary = boundaries.findLast(
     ({ visit, next }) =>

@@ -263,7 +263,10 @@ describe("fork points", () => {
       await runs.createRun({ ...world, activeAgentId: "author" }), // a run that keeps none
     );
     expect(await findForkPoint(runs, { runId: later.runId })).toMatchObject({
-      error: { message: expect.stringContaining("keeps no node boundaries") as string },
+      error: {
+        code: "E_PRECONDITION_FAILED",
+        message: expect.stringContaining("keeps no node boundaries") as string,
+      },
     });
   });
 });
