@@ -1,6 +1,6 @@
 import type { Question } from "../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
-import { tokensInWords } from "../core/run/usage.js";
+import { tokensInWords, workInWords } from "../core/run/usage.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";
@@ -87,6 +87,6 @@ function renderRun(graph: WorkflowGraph | undefined, state: RunState): readonly 
     return `  ${mark} ${node.id}${isCurrent ? `  (visit ${state.visit}, turn ${state.turn})` : ""}`;
   });
   const { usage } = state;
-  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}`;
+  const totals = `${workInWords(usage)}, ${tokensInWords(usage)}`;
   return ["", ...nodes, `  ${state.phase}${state.paused ? ", paused" : ""}: ${totals}`];
 }

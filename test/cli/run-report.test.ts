@@ -96,3 +96,10 @@ test("a failure is the files' own when Temporal has closed the run with it, and 
     tellsOf({ ...REPORT, phase: "failed", failure: { code, message: "The run was cancelled." } }, cancelled),
   ).toBe(true);
 });
+
+test("one turn of the model is no turns", () => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  printReport({ ...REPORT, usage: { ...NO_USAGE, modelTurns: 1, toolCalls: 1 } }, undefined);
+  const said = written.mock.calls.map(([text]) => String(text)).join("");
+  expect(said).toContain(" 1 model turn, 1 tool call, ");
+});

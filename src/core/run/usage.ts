@@ -1,3 +1,5 @@
+import { counted } from "../text.js";
+
 /** Tokens as the model's provider counted them, and how often it was asked. `cost` is in the currency of the prices. */
 export interface Usage {
   readonly modelTurns: number;
@@ -36,6 +38,11 @@ export function tokensInWords(usage: Usage): string {
   const { promptTokens, completionTokens, cachedPromptTokens = 0 } = usage;
   const cached = cachedPromptTokens === 0 ? "" : ` (${cachedPromptTokens} cached)`;
   return `${about(usage)}${promptTokens}+${completionTokens} tokens${cached}`;
+}
+
+/** How often the model and the tools were called, for people. */
+export function workInWords({ modelTurns, toolCalls }: Usage): string {
+  return `${counted(modelTurns, "model turn")}, ${counted(toolCalls, "tool call")}`;
 }
 
 /** What stands before numbers of which some are estimated. */
