@@ -71,13 +71,17 @@ export class MessageLines {
   }
 
   private take(line: string): void {
-    const messages = messagesIn(line);
+    const messages = messagesIn(line) ?? messagesIn(line.replace(DRAWN_OVER, ""));
     this.messages.push(...(messages ?? []));
     if (messages !== undefined && messages.length > 0) return;
     this.lastStray = line.slice(0, MAX_STRAY_CHARS);
     if (messages !== undefined) throw new Error("A line of JSON is no message.");
   }
 }
+
+/** What a terminal would show no more of a line: progress that was drawn again, or a spinner that was wiped away. Messages hold neither. */
+// eslint-disable-next-line no-control-regex -- terminals are told so
+const DRAWN_OVER = /^.*(?:\r|\u001B\[[\d;?]*[A-HJKhl])/s;
 
 /** The messages in a text, an answer that cannot be read among them; undefined where it is no JSON, nor the beginning of an answer. */
 export function messagesIn(text: string): readonly JSONRPCMessage[] | undefined {

@@ -46,6 +46,14 @@ test.each<[string, string, readonly unknown[]]>([
   ["an answer without its version", '{"id":3,"result":{}}\n', [UNREADABLE(3)]],
   ["an answer that is a text", '{"jsonrpc":"2.0","id":"4","result":"x"}\n', [UNREADABLE("4")]],
   ["an answer with what JSON has not", '{"id": 5, "jsonrpc": "2.0", "result": NaN}\n', [UNREADABLE(5)]],
+  [
+    "behind a progress that is drawn again and again on the same line",
+    `loading 50%\rloading 100%\r${JSON.stringify(DONE)}\n`,
+    [DONE],
+  ],
+  ["behind a spinner that was wiped away", `fetching\u001B[1G\u001B[0K${JSON.stringify(DONE)}\r\n`, [DONE]],
+  ["behind a cursor that is shown again", `\u001B[2K\u001B[?25h ${JSON.stringify(PING)}\n`, [PING]],
+  ["words of a log in colour", `\u001B[32mgot\u001B[0m ${JSON.stringify(DONE)}\n`, []],
   ["an answer that is not whole yet", '{"jsonrpc":"2.0","id":5,"result":{', []],
   ["words about a message", 'got {"jsonrpc":"2.0","id":5,"result":{\n', []],
   [
