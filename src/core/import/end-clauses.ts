@@ -37,7 +37,7 @@ const ENDS = new RegExp(
 );
 /** "End the workflow if it is rejected": when stands behind. What the workflow waits for, and that all is done, is no such case; that nothing is to be done is one. */
 const ENDS_IF =
-  /^[-•\s\d.)]{0,8}(?:(?:then|please|immediately)\s){0,2}(?:exit|end|terminate|stop|quit|abort|halt) (?:the |this )?(?:whole |entire |current )?workflow(?:\s(?:here|early|now|[a-z]{2,20}ly)){0,2}\s(?:only\s)?(?:if|when|unless|once)\s(?![^.;!?]{0,300}\b(?:(?:until|wait|ask|fix|retr(?:y|ies)|then)|(?<!\b(?:not?|cannot|nothing)\s(?:(?!and\b|or\b|but\b)[\w-]{1,20}\s){0,4})(?:resum|continue|needs?|needed|necessary|possible|applicable|questions?|done|complete[ds]?|finished))\b)/i;
+  /^[-•\s\d.)]{0,8}(?:(?:then|please|immediately)\s){0,2}(?:exit|end|terminate|stop|quit|abort|halt) (?:the |this )?(?:whole |entire |current )?workflow(?:\s(?:here|early|now|[a-z]{2,20}ly)){0,2}\s(?:only\s)?(?:if|when|unless|once)\s(?![^.;!?]{0,300}\b(?:(?:until|wait|ask|fix|questions?|retr(?:y|ies)|then)|(?<!\b(?:not?|cannot|nothing)\s(?:(?!and\b|or\b|but\b)[\w-]{1,20}\s){0,4})(?:resum|continue|needs?|needed|necessary|possible|applicable|done|complete[ds]?|finished))\b)/i;
 /** Right before it: what somebody wants, asks or is told. */
 const TOLD =
   /\b(?:how|want\w{0,3}|wish\w{0,2}|like\w{0,2}|ask\w{0,3}|tr(?:y|ies|ying))\s(?:[\w'’]{1,20}\s){0,2}to\s$|\b(?:that|whether|how|why)\s(?:(?!\band\b)[^,:→]){0,60}$/i;

@@ -131,6 +131,7 @@ test.each([
   `Load ${ON}. Stop the workflow if the lid is not there and continue later.`,
   `Load ${ON}. Stop the workflow if no lid is there, then look for one.`,
   `Load ${ON}. Stop the workflow if no answer came, wait for it.`,
+  `Load ${ON}. Halt the workflow if the guest has not answered all questions.`,
   `Load ${ON}. Say how to end the workflow if it is cold.`,
   `Load ${ON}. Stop the workflow if the lid breaks, mend it and continue.`,
   `Load ${ON}. The guard can abort the workflow when the pot leaks.`,
