@@ -67,11 +67,15 @@ export function unreadNow(path: string, code: string): string {
   return `${path} cannot be read now (${code}). That says nothing of what is in it: see to its permissions, or to its disk, and call again.`;
 }
 
+/** Whether the system does not let a file be read at the moment, which says nothing of what is in it. */
+export function isUnreadNow(code: string | undefined): code is string {
+  return isDenied(code) || mayPass(code);
+}
+
 /** What was thrown while a file of ours was read, in words: with what helps where the system does not let it be read. */
 export function readingWords(error: unknown): string {
   const code = systemCode(error);
-  const isUnread = code !== undefined && (isDenied(code) || mayPass(code));
-  if (!isUnread || !(error instanceof Error) || !("path" in error)) return wordsOf(error);
+  if (!isUnreadNow(code) || !(error instanceof Error) || !("path" in error)) return wordsOf(error);
   return unreadNow(String(error.path), code);
 }
 

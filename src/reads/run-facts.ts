@@ -16,7 +16,7 @@ import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { artifactsWrittenAgain } from "./recorded-artifacts.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
-import { isDenied, mayPass, readingWords, systemCode, unreadNow, wordsOf } from "../core/system-code.js";
+import { isUnreadNow, readingWords, systemCode, unreadNow, wordsOf } from "../core/system-code.js";
 
 const SESSION = "{session-folder}";
 
@@ -104,8 +104,7 @@ async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFile
   const path = join(files.stateDir, "workflow.md");
   const document = await files.state.read().catch((error: unknown) => {
     const code = systemCode(error);
-    const isUnread = isDenied(code) || mayPass(code);
-    return isUnread ? unreadNow(path, code ?? "") : fail("E_INTERNAL", wordsOf(error)); // such as no file of ours
+    return isUnreadNow(code) ? unreadNow(path, code) : fail("E_INTERNAL", wordsOf(error)); // such as no file of ours
   });
   if (typeof document === "string") return { ...UNKNOWN, problem: document };
   if (!document.ok) {

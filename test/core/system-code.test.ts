@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import {
   isDenied,
+  isUnreadNow,
   mayPass,
+  readingWords,
   requireSystemCode,
   systemCode,
   systemWords,
@@ -78,5 +80,19 @@ test("what belongs to somebody else is denied; a disk that is only read is somet
     false,
     false,
     false,
+  ]);
+});
+
+test("a file that may not be read, or not at the moment, is named with what helps; anything else says its own words", () => {
+  const ofFile = (code: string) => Object.assign(thrown(code), { path: "/store/run.json" });
+  expect(["EACCES", "EIO", "ENOENT", undefined].map(isUnreadNow)).toEqual([true, true, false, false]);
+  expect(["EACCES", "EIO"].map((code) => readingWords(ofFile(code)))).toEqual([
+    unreadNow("/store/run.json", "EACCES"),
+    unreadNow("/store/run.json", "EIO"),
+  ]);
+  expect([ofFile("ENOENT"), thrown("EACCES"), "gone"].map(readingWords)).toEqual([
+    "ENOENT: ENOENT, write",
+    "EACCES: EACCES, write",
+    "gone",
   ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NO_USAGE, about, addUsage, tokensInWords } from "../../../src/core/run/usage.js";
+import { NO_USAGE, about, addUsage, tokensInWords, workInWords } from "../../../src/core/run/usage.js";
 
 describe("usage", () => {
   test("adds up, and says nothing of a cache or of estimates where nobody did", () => {
@@ -34,6 +34,13 @@ describe("usage", () => {
     [{ estimated: true }, "~120+30 tokens"],
   ])("in words: %j", (more, words) => {
     expect(tokensInWords({ ...NO_USAGE, promptTokens: 120, completionTokens: 30, ...more })).toBe(words);
+  });
+
+  test.each([
+    [{ modelTurns: 1, toolCalls: 1 }, "1 model turn, 1 tool call"],
+    [{ modelTurns: 2 }, "2 model turns, 0 tool calls"],
+  ])("of model and tools in words: %j", (used, words) => {
+    expect(workInWords({ ...NO_USAGE, ...used })).toBe(words);
   });
 
   test("of estimates stands behind a tilde", () => {
