@@ -31,8 +31,10 @@ export async function ask<N extends RouteName>(
     const response = await send(method, path, request, AbortSignal.any(until));
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok && answer !== undefined) return answer as RouteAnswer<N>; // both sides have their types from one place
-    signal?.throwIfAborted();
     throw faultOf(answer, response.status);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     clearInterval(looking);
   }
