@@ -31,7 +31,15 @@ import { StepLists } from "./step-lists.js";
 import { StepsBeside } from "./steps-beside.js";
 import { stepBehind } from "./step-behind.js";
 import { unsaidWays } from "./unsaid-ways.js";
-import { reportName, takeNext, takenForWay, tellOfFirst, tellOfNumber } from "./step-reports.js";
+import {
+  reportName,
+  takeNext,
+  takenForWay,
+  tellOfAssumed,
+  tellOfCircle,
+  tellOfFirst,
+  tellOfNumber,
+} from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -118,15 +126,7 @@ class GraphWalk {
     const kept = edges.filter((edge) => isNode || edge.from !== document);
     const last = lastByName(nodes, kept);
     const finishes = finishesOf(nodes, kept, last, this.texts);
-    for (const { path, isAdded } of finishes) {
-      if (!isAdded) continue;
-      this.findings.add(
-        "warning",
-        path,
-        0,
-        "goes round in a circle without an end: a way to an end was added here",
-      );
-    }
+    for (const { path, isAdded } of finishes) if (isAdded) tellOfCircle(path, this.findings);
     return {
       document,
       startsAt: isNode ? document : first.to,
@@ -439,14 +439,7 @@ class GraphWalk {
   private assumeFirst(path: string): void {
     const steps = firstStepsBelow(this.tree, path);
     if (steps.length === 0) return;
-    const folders = new Set(steps.map((step) => named(folderOf(step.path) || ".")));
-    const taken = `the first of ${[...folders].join(" and ")} was taken`;
-    this.findings.add(
-      "warning",
-      path,
-      0,
-      `names no first step: ${taken}${steps.length > folders.size ? ", for each mode" : ""}`,
-    );
+    tellOfAssumed(path, steps, this.findings);
     this.enter(path, steps, 0);
   }
 

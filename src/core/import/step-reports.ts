@@ -1,6 +1,7 @@
 import { type ImportFindings, named } from "./findings.js";
+import type { FirstStep } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
-import { type SourceTree, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { nearestStep, numeralOf, resumesRun } from "./step-files.js";
 import type { NamedStep } from "./step-names.js";
 
@@ -20,6 +21,19 @@ export function tellOfNumber(
 export function tellOfFirst(document: string, first: string, findings: ImportFindings): void {
   const what = `leads to later steps alone, each under a condition: a way to the first of them, ${named(nameOf(first))}, was added`;
   findings.add("warning", document, 0, what);
+}
+
+/** Says of a document that names no first step which ones were taken. */
+export function tellOfAssumed(path: string, steps: readonly FirstStep[], findings: ImportFindings): void {
+  const folders = new Set(steps.map((step) => named(folderOf(step.path) || ".")));
+  const modes = steps.length > folders.size ? ", for each mode" : "";
+  const what = `names no first step: the first of ${[...folders].join(" and ")} was taken${modes}`;
+  findings.add("warning", path, 0, what);
+}
+
+/** Says of a circle of steps that it was given an end. */
+export function tellOfCircle(path: string, findings: ImportFindings): void {
+  findings.add("warning", path, 0, "goes round in a circle without an end: a way to an end was added here");
 }
 
 /** Says of a name that it is no step's, or that of several. */
