@@ -1,8 +1,10 @@
 import { isDenied } from "./denials.js";
+import { GOES, MAX_WORDS, OPENS, PAGE, answerOf } from "./line-words.js";
 import { deniedElsewhere, leadsOnElsewhere } from "./other-languages.js";
 import { rowOf } from "./menu-rows.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
-import { type Token, tokensOf } from "./references.js";
+import type { Token } from "./references.js";
+import { labelOf } from "./way-label.js";
 
 /** What a line says about a file that it names. */
 export type Directive =
@@ -21,9 +23,6 @@ export type Directive =
 
 const USE: Directive = { kind: "use" };
 
-/** "Without mid-run surgery", "in a dry-run" lead nowhere. */
-const GOES =
-  /(?<!\b(?:dry|long|mid|per|post|pre|test|trial)-)\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `|kehre|springe|wechsle|fortfahren|befolge|führe)\b(?!-\w)/i;
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
 const ARROW_BEHIND = new RegExp(`^[\`*"')\\]>]{0,4}\\s{0,4}(?:${ARROW.source})`);
@@ -33,7 +32,6 @@ const FOLLOWED =
   /\b(?:follow|follows|execute|executes|go|goto|continue|proceed|run|start|begin)\b[^.;]{0,40}$/i;
 const AS_MATERIAL =
   /^[`*"')\]>]{0,4},? (?:only )?(?:as|for) (?:a |an |the |your )?(?:\w+ )?(?:reference|context|background|guidance|template|example)\b/i;
-const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
 /** "Redirect the user to", "send them on to", "pass control to". */
 export const SENDS = String.raw`(?:(?:redirect|divert|forward|delegate|send|branch|drop)s?|pass(?:es)? (?:control|on|over))(?: (?:the (?:user|guest|work|run|flow|task)|them|on|over|back)){0,2} (?:in)?to`;
 /** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
@@ -44,11 +42,6 @@ const GOES_RIGHT = [
   ),
   new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),
 ];
-/** "Yes: `./step-02-x.md`", "- **Failed** – `./step-03-x.md`": what came of a question or a check. */
-const ANSWER =
-  /^[-•*+\s\d.)]{0,8}["'[]?((?:(?:if|on|upon) )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approv(?:ed?|al)|reject(?:ed|ion)?|retry|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
-const MAX_ANSWER_LEAD = 240;
-const OPENED = new RegExp(String.raw`(?:\[[^[\]]{1,80}\]\()?${OPENS}`);
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
 const STANDS_ALONE = [
   new RegExp(
@@ -72,8 +65,6 @@ const BACK_LINK =
   /^[\s>*_-]{0,8}(?:(?:←|⬅\uFE0F?|«)\s?)?\[(?:(?:←|⬅\uFE0F?|«)\s?)?(?:back|zurück|retour)\]\($/iu;
 /** What parts the links of a line for those who leaf through the steps. */
 const NEXT_LINK = /\s[|·•—–]\s|\s{3,}|\t/;
-/** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
-const PAGE = /(?<![\w./{}@-])[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
   /\b(?:never|not|nie|niemals|nicht|don['’]t|(?:must|should)n['’]t|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
@@ -165,12 +156,6 @@ export function leadsByColon(lead: string): boolean {
   return answerOf(lead) !== undefined || STANDS_ALONE.some((form) => form.test(lead));
 }
 
-/** The answer that a line begins with, where what it names is all that it has on it. */
-function answerOf(lead: string): string | undefined {
-  if (lead.length > MAX_ANSWER_LEAD) return undefined;
-  return ANSWER.exec(lead.replace(OPENED, "").replaceAll(/\*|(?<!\w)_|_(?!\w)/g, ""))?.[1];
-}
-
 function withoutName(text: string, token: Token): string {
   return text.replaceAll(token.text, " ");
 }
@@ -211,154 +196,6 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     directiveOf(line, token, before).kind !== "go"
   );
 }
-
-/**
- * `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. `at` is where the line
- * names the step: of several conditions the one right before it holds.
- */
-export function labelOf(
-  line: string,
-  at: number,
-): {
-  readonly label: string;
-  readonly condition?: string;
-  readonly isDefault: boolean;
-} {
-  const text = withoutMarks(line.slice(0, MAX_WORDS));
-  const from = Math.max(at - MAX_WORDS, 0);
-  const before = line.slice(from, at);
-  const condition = text.length > MAX_CONDITION ? wordsNear(line, at) : text;
-  const bar = before.lastIndexOf(" | ");
-  const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
-  const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
-  if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  if (BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
-  const words = INLINE_WORDS.exec(before);
-  const inline = (INLINE_CASE.exec(before) ?? (words !== null && SEVERAL.test(line) ? words : null))?.[1];
-  if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
-  const answer = from === 0 ? answerOf(before) : undefined;
-  if (answer !== undefined) return { label: answer, condition, isDefault: false };
-  const lead = withoutMarks(before);
-  const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
-  const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
-  if (label !== undefined) return { label: label || "otherwise", condition, isDefault: false };
-  return {
-    label: "next",
-    isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
-  };
-}
-
-/** Where what is said of another way, or done before, ends: "return to `x.md`, else go to", "return the cup, and load". */
-const OWN_CLAUSE =
-  /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|¶|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
-/** "`x.md`, `y.md` §2 (the pot) or `z.md`", each name a ¶: what is said of one of them is said of all. */
-const LISTED = /¶(?:\s?§\s?[\w.]{1,8})?[^\w¶]{0,6}(?:(?:and|or|und|oder)\b[^\w¶]{0,6})?(?=¶|$)/gi;
-
-/** What a line says of the step that stands right behind `before`. */
-function ownClause(before: string): string {
-  const said = before.replaceAll(PAGE, "¶").replaceAll(ASIDE, " ").replaceAll(LISTED, " ");
-  return said.slice([...said.matchAll(OWN_CLAUSE)].at(-1)?.index ?? 0);
-}
-
-/** What is said of a way is read at a glance, by a model and in a timeline. */
-const MAX_CONDITION = 300;
-const MAX_LEAD = 180;
-
-/** Of a longer line the sentence that names the step, or what stands right before it. */
-function wordsNear(line: string, at: number): string {
-  const lead = line.slice(Math.max(at - MAX_WORDS, 0), at);
-  const begin = [...lead.matchAll(/[.!?;]["'`*)]{0,4}\s/g)].at(-1);
-  const own = lead.slice(begin === undefined ? 0 : begin.index + begin[0].length);
-  const words = withoutMarks(own.slice(-MAX_LEAD) + line.slice(at, at + MAX_CONDITION));
-  return words.slice(0, MAX_CONDITION);
-}
-
-/** Of a long line so many characters before and behind what it names say when a way is taken. */
-const MAX_WORDS = 800;
-
-/** What the last condition before a step's name says, else one behind it in the same sentence. */
-function whenOf(lead: string, rest: string): string | undefined {
-  const said = lead.replaceAll(ASIDE, " ").replaceAll(QUESTION, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
-  const isOfIt = (at: number): boolean =>
-    !OF_ANOTHER.test(said.slice(0, at)) || /\bin (?:which|that) case\b/i.test(said.slice(at));
-  const all = [...said.matchAll(CONDITION)];
-  const before = all.filter(({ 0: word, index }) => OTHERWISE.test(word) || isOfIt(index));
-  const behind = sentenceIn(rest);
-  const isInTurn = before.at(-1) !== all.at(-1) && OWN_BEHIND.test(behind);
-  const last = isInTurn
-    ? undefined
-    : (before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1));
-  const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
-  const words = found?.[1]
-    ?.replaceAll(/\s+/g, " ")
-    .trim()
-    .replace(/[.,;\s]{1,20}$/, "")
-    .replace(VERB_AT_END, "")
-    .replace(/^([^()]*)\)$/, "$1");
-  const isOther = OTHERWISE.test(found?.[0] ?? "");
-  if (isOther && DONE_OTHERWISE.test(beforeVerb(words ?? ""))) return "otherwise";
-  if (words === "" && !isOther) return undefined; // "when:", and a list below
-  if (words === undefined || (last === undefined && words.includes(".md"))) return undefined; // it is another one's
-  return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
-}
-
-/** "Return to `x.md` if it fails, …": when stands behind the way that it is of. */
-const OF_ANOTHER = /\.md["')\]]{0,4}\s$/;
-/** "After the check load `x.md` if it is warm, `y.md` if it is cold": each has its own behind it. */
-const OWN_BEHIND = /^\S{1,200}\s(?:only\s)?(?:if|when|unless|wenn|falls)\s/i;
-/** "If it is warm go to X": where no comma parts a case from what is done. */
-const VERB_AT_END =
-  /(?<=\S)(?:\sthen)?\s(?:go(?:es)?(?: back| on)? to|goto|proceed to|continue (?:to|with)|return to|jump to|skip to|move (?:on )?to|load)$/i;
-
-/** What stands before the word of a text that leads on; the whole text where none does. */
-function beforeVerb(words: string): string {
-  return words.slice(0, GOES.exec(words)?.index ?? words.length);
-}
-
-/** Whether no other step stands before a condition in its sentence: "go to `x.md` unless it is cold, in that case to `y.md`". */
-function isOwn(said: string, condition: RegExpMatchArray | undefined): boolean {
-  const before = said.slice(0, condition?.index ?? 0);
-  return !/\.md(?![^.!?;]*[.!?;]\s)/.test(before);
-}
-
-/** What a user may say: "What if we …" */
-const QUESTION = /["“][^"“”\n]{1,80}\b(?:if|when|unless)\b[^"“”\n]{0,80}["”]/gi;
-/** `<action if="it is cold">` */
-const ATTRIBUTE = /\b(if|when)=["']([^"'<>]{1,80})["']>?/gi;
-/** What stands in brackets: "(if any)". */
-export const ASIDE = /\([^()]{0,200}\)/g;
-/** What a text begins with, to the end of its first sentence. */
-export function sentenceIn(text: string): string {
-  return /^(?:[^.!?;]|[.!?;](?!\s)){0,400}/.exec(text)?.[0] ?? "";
-}
-
-/** "Anything else" and "or else" are no other case, and what is "based upon" something is none. */
-const CONDITION =
-  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s|\.md["')\]]{0,4}\s(?:otherwise|else|sonst)\b)[^:→,]){0,60})/gi;
-const OTHERWISE = /^(?:otherwise|else|sonst)/i;
-/** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
-const DONE_OTHERWISE =
-  /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will|with|mit)(?:\s|$)){0,3}$/i;
-/** `ready-for-dev` → … */
-const CASE =
-  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
-/** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
-const INLINE_CASE =
-  /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;
-/** "Gate: approve → `x.md`; revise → `y.md`": of several, a few words behind a colon or a semicolon, and an arrow. */
-const SEVERAL = /(?:→|->|=>)[^→;]{0,200};[^→;]{0,200}(?:→|->|=>)/;
-const INLINE_WORDS =
-  /[:;]\s{1,3}([\p{L}\d][\p{L}\d /-]{0,30}?)\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w./{}-]{0,80}\/)?$/u;
-/** `T = weigh | C = save, then load …` */
-const PART_OF_MENU = /^\s?([A-Z])\s?=/;
-
-/** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
-const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*(?:[:：—)\]]|→|->|=>)/;
-/** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
-const CHOSEN =
-  /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
-const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b(?!-\w)/i;
 
 /** "`step-01.md` §1 (first look) → §2 → `step-02.md`" */
 const TO = String.raw`(?:\s?\([^()]{0,80}\))?\s{0,4}(?:→|->|=>)\s{0,4}`;
@@ -403,44 +240,4 @@ export function leadsBack({ text, isCode }: SourceLine, { at, text: name }: Toke
 /** Whether a line has the steps of a folder carried out. */
 export function startsFolder(line: SourceLine): boolean {
   return /\b(?:execute|run|follow|start|begin|work through)\b/i.test(line.text);
-}
-
-/** Each token of a body with the line it stands in and the line above it that is not empty. */
-export function* tokensInBody(body: readonly SourceLine[]): Generator<{
-  readonly line: SourceLine;
-  readonly token: Token;
-  readonly before: string;
-}> {
-  const targets = linkTargets(body);
-  let before = "";
-  for (const whole of body) {
-    const text = whole.text.slice(0, MAX_LINE);
-    const line = { ...whole, text };
-    for (const token of tokensOf(text)) yield { line, token, before };
-    if (targets.size > 0) for (const token of linksIn(text, targets)) yield { line, token, before };
-    if (text.trim() !== "") before = text.slice(0, 400);
-  }
-}
-
-const MAX_LINE = 4_000;
-const TARGET = /^\s{0,3}\[([^\]]{1,80})\]:\s{0,8}<?([^\s>]{1,400})/;
-const MAX_TARGETS = 500;
-
-/** `[cup]: ./step-03-cup.md`: what `[the cup][cup]`, `[cup][]` and `[cup]` link to. */
-function linkTargets(body: readonly SourceLine[]): ReadonlyMap<string, string> {
-  const targets = new Map<string, string>();
-  for (const { text, isCode } of body) {
-    const [, label = "", target = ""] = (isCode ? null : TARGET.exec(text.slice(0, 600))) ?? [];
-    if (label !== "" && targets.size < MAX_TARGETS) targets.set(label.toLowerCase(), target);
-  }
-  return targets;
-}
-
-function* linksIn(line: string, targets: ReadonlyMap<string, string>): Generator<Token> {
-  for (const match of line.matchAll(/\[([^[\]]{1,80})\](?:\[([^[\]]{0,80})\])?(?![(:\]])/g)) {
-    const [, words = "", label = ""] = match;
-    const target = targets.get((label || words).toLowerCase());
-    const [token] = target === undefined ? [] : tokensOf(target);
-    if (token !== undefined) yield { text: token.text, at: match.index };
-  }
 }

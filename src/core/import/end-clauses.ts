@@ -1,4 +1,4 @@
-import { ASIDE } from "./directives.js";
+import { ASIDE } from "./line-words.js";
 import { isDenied } from "./denials.js";
 import { deniedElsewhere } from "./other-languages.js";
 

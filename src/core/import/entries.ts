@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json.js";
 import { cutText, oneLine } from "../text.js";
-import { directiveOf, tokensInBody } from "./directives.js";
+import { tokensInBody } from "./body-tokens.js";
+import { directiveOf } from "./directives.js";
 import { firstStepsOf } from "./first-steps.js";
 import { waysInFront } from "./front-ways.js";
 import { References } from "./references.js";

@@ -1,4 +1,5 @@
-import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { tokensInBody } from "./body-tokens.js";
+import { chainedTo, directiveOf, leadsBack, startsFolder } from "./directives.js";
 import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";

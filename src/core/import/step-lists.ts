@@ -1,4 +1,4 @@
-import { ASIDE, sentenceIn } from "./directives.js";
+import { ASIDE, sentenceIn } from "./line-words.js";
 import { isFirstStep } from "./first-steps.js";
 import { References, tokensOf } from "./references.js";
 import { type SourceEdge, withoutSkips } from "./source-edge.js";

@@ -1,4 +1,5 @@
-import { ASIDE, SENDS, leadsByColon } from "./directives.js";
+import { SENDS, leadsByColon } from "./directives.js";
+import { ASIDE } from "./line-words.js";
 import { isBelow } from "./references.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";

@@ -1,10 +1,12 @@
-import { labelOf, tokensInBody, wordsUnknownAt } from "./directives.js";
+import { tokensInBody } from "./body-tokens.js";
+import { wordsUnknownAt } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
+import { labelOf } from "./way-label.js";
 
 /** "Suivre : `./step-03-cup.md`": whatever the words are, they lead to it. */
 const AFTER_COLON = /[:：]\s{0,4}[`*"'([]{0,4}$/;

@@ -1,4 +1,5 @@
-import { directiveOf, tokensInBody } from "./directives.js";
+import { tokensInBody } from "./body-tokens.js";
+import { directiveOf } from "./directives.js";
 import type { References } from "./references.js";
 import type { SourceText } from "./source-text.js";
 import type { SourceTree } from "./source-tree.js";
