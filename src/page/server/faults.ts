@@ -19,6 +19,17 @@ export class PageRefusal extends Error {
   }
 }
 
+/** A request by another method than its address takes. */
+export class WrongMethod extends PageRefusal {
+  /** As in `Allow`: what it takes. */
+  readonly allowed: string;
+
+  constructor(wanted: string, allowed = wanted) {
+    super(405, "REFUSED", `Use ${wanted}.`);
+    this.allowed = allowed;
+  }
+}
+
 const NOT_FOUND: readonly string[] = ["E_RUN_NOT_FOUND", "E_PACKAGE_NOT_FOUND", "ENOENT"];
 const OF_THE_REQUEST: readonly string[] = ["E_SCHEMA_VALIDATION", "E_WRITE_LIMIT", "TOOL_ARGS_INVALID"];
 

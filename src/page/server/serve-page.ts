@@ -11,7 +11,7 @@ import {
 } from "../../web/foreign-requests.js";
 import { LIVE_PATH, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_STREAMS, ROUTES, type RouteName } from "../api.js";
 import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
-import { PageRefusal, toRefusal } from "./faults.js";
+import { PageRefusal, WrongMethod, toRefusal } from "./faults.js";
 import { streamRun } from "./live.js";
 import { KnownRuns, type PageDeps } from "./places.js";
 import { readiness } from "./readiness.js";
@@ -117,6 +117,7 @@ class Page {
       request.resume();
       // What is left of a body that is not read must not become the next request.
       if (!request.complete) response.setHeader("Connection", "close");
+      if (refusal instanceof WrongMethod) response.setHeader("Allow", refusal.allowed);
       const { code, message, status } = refusal;
       sendJson(response, status, { error: { code, message } });
     }
@@ -125,10 +126,10 @@ class Page {
   private async route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, query } = partsOf(request.url ?? "");
     if (pathname === "/healthz") {
-      requireMethod(request, response, "GET");
+      requireMethod(request, "GET");
       sendText(response, 200, "ok\n");
     } else if (pathname === "/readyz") {
-      requireMethod(request, response, "GET");
+      requireMethod(request, "GET");
       const why = await this.whyNotReady();
       sendText(response, why === undefined ? 200 : 503, `${why ?? "ok"}\n`);
     } else if (pathname === OPEN_PATH) this.open(request, response, query);
@@ -139,7 +140,7 @@ class Page {
 
   /** The link that was printed: it is good once, for a browser that shows it. */
   private open(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): void {
-    requireMethod(request, response, "GET");
+    requireMethod(request, "GET");
     const { "sec-purpose": purpose, purpose: older } = request.headers; // a browser fetches what it may show later
     const isShown = request.method === "GET" && purpose === undefined && older === undefined;
     const cookie = isShown ? this.sessions.open(queryOf(query)["token"] ?? "") : undefined;
@@ -175,7 +176,7 @@ class Page {
     const name = ROUTE_OF.get(pathname);
     if (name === undefined) throw new PageRefusal(404, "ENOENT", "The page's API has no such path.");
     const { method } = ROUTES[name];
-    requireMethod(request, response, method);
+    requireMethod(request, method);
     const asked = method === "GET" ? queryOf(query) : await bodyOf(request, query);
     sendJson(response, 200, await answerRoute(this.answers, name, asked));
   }
@@ -186,7 +187,7 @@ class Page {
     query: URLSearchParams,
   ): Promise<void> {
     const session = this.session(request);
-    if (request.method !== "GET") throw wrongMethod(response, "GET");
+    if (request.method !== "GET") throw new WrongMethod("GET");
     const { run, seq } = parseLive(queryOf(query));
     const place = await this.runs.find(run);
     if (session.streams >= MAX_STREAMS) {
@@ -204,7 +205,7 @@ class Page {
   }
 
   private file(request: IncomingMessage, response: ServerResponse, pathname: string): void {
-    requireMethod(request, response, "GET");
+    requireMethod(request, "GET");
     const asset = this.assets.get(pathname);
     if (asset === undefined) {
       const isUnbuilt = pathname === "/" && this.assets.size === 0;
@@ -229,14 +230,9 @@ function partsOf(url: string): { readonly pathname: string; readonly query: URLS
   return { pathname: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }
 
-function requireMethod({ method }: IncomingMessage, response: ServerResponse, wanted: "GET" | "POST"): void {
+function requireMethod({ method }: IncomingMessage, wanted: "GET" | "POST"): void {
   if (method === wanted || (wanted === "GET" && method === "HEAD")) return;
-  throw wrongMethod(response, wanted, wanted === "GET" ? "GET, HEAD" : wanted);
-}
-
-function wrongMethod(response: ServerResponse, wanted: string, allowed = wanted): PageRefusal {
-  response.setHeader("Allow", allowed);
-  return new PageRefusal(405, "REFUSED", `Use ${wanted}.`);
+  throw new WrongMethod(wanted, wanted === "GET" ? "GET, HEAD" : wanted);
 }
 
 /** The JSON of a request that changes something. What forms can send is refused. */
