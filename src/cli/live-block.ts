@@ -1,4 +1,5 @@
 import { printable, printableLines } from "../core/printable.js";
+import { mostCellWidth } from "./cell-width.js";
 import { type Standing, progressWords, waitingLines } from "./waiting-words.js";
 
 /** A line that is taken back when it changes: it must fit into one of the terminal's. */
@@ -58,7 +59,7 @@ export function foldLine(line: string, columns: number): readonly string[] {
   let piece = "";
   let width = 0;
   for (const char of line) {
-    const wide = widthOf(char);
+    const wide = mostCellWidth(char);
     if (width + wide > columns && piece !== "") {
       pieces.push(piece);
       piece = "";
@@ -68,11 +69,4 @@ export function foldLine(line: string, columns: number): readonly string[] {
     width += wide;
   }
   return [...pieces, piece];
-}
-
-/** Two columns for what may take two: a line that is a little short does no harm. */
-function widthOf(char: string): number {
-  const code = char.codePointAt(0) ?? 0;
-  const isFrame = code >= 0x2500 && code < 0x2580;
-  return code >= 0x1100 && !isFrame ? 2 : 1;
 }
