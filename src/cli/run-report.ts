@@ -10,7 +10,7 @@ import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
 import type { LastUserAnswer, ModelState, RunBelowState, RunState } from "../core/run/run-state.js";
-import { NO_USAGE, type Usage, about, tokensInWords, workInWords } from "../core/run/usage.js";
+import { NO_USAGE, type Usage, costInWords, tokensInWords, workInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
 import { isRefusedStart } from "../contract/signed.js";
@@ -272,8 +272,7 @@ function printOrigin(report: RunReport, projectRoot: string | undefined): void {
 }
 
 function usageInWords(usage: Usage): string {
-  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
-  return `${workInWords(usage)}, ${tokensInWords(usage)}${cost}`;
+  return `${workInWords(usage)}, ${tokensInWords(usage)}${costInWords(usage)}`;
 }
 
 function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {

@@ -1,5 +1,5 @@
 import type { RunEvent } from "../core/run/run-event.js";
-import { NO_USAGE, type Usage, about, addUsage, tokensInWords } from "../core/run/usage.js";
+import { NO_USAGE, type Usage, addUsage, costInWords, tokensInWords } from "../core/run/usage.js";
 import { counted } from "../core/text.js";
 import { eventLine } from "./event-lines.js";
 import { type BlockLine, blockOf, isSame } from "./live-block.js";
@@ -100,6 +100,5 @@ function headOf(createdAt: string, usage: Usage | undefined): string {
   const elapsed =
     seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`;
   if (usage === undefined) return `  ${elapsed}`;
-  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
-  return `  ${elapsed}, ${counted(usage.modelTurns, "model turn")}, ${tokensInWords(usage)}${cost}`;
+  return `  ${elapsed}, ${counted(usage.modelTurns, "model turn")}, ${tokensInWords(usage)}${costInWords(usage)}`;
 }

@@ -2,7 +2,7 @@ import { modelLabel } from "../core/run/run-model.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { asksForBudget } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
-import { about } from "../core/run/usage.js";
+import { about, costInWords } from "../core/run/usage.js";
 import { codeBlock, codeCell, codeSpan } from "../core/markdown.js";
 import { utf8Length } from "../core/text.js";
 
@@ -23,7 +23,6 @@ const MAX_LISTED = 40;
  */
 export function renderDetails(state: RunState, graph?: WorkflowGraph): string {
   const { usage } = state;
-  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
   const { cachedPromptTokens = 0 } = usage;
   const cached = cachedPromptTokens > 0 ? ` (${cachedPromptTokens} cached)` : "";
   const parts = [
@@ -35,7 +34,7 @@ export function renderDetails(state: RunState, graph?: WorkflowGraph): string {
       `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
       "",
       ...modelOf(state),
-      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${about(usage)}${usage.promptTokens} in${cached} and ${usage.completionTokens} out${cost}.`,
+      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${about(usage)}${usage.promptTokens} in${cached} and ${usage.completionTokens} out${costInWords(usage)}.`,
     ],
     state.failure === undefined ? [] : failureOf(state.runId, state.failure),
     state.question === undefined ? [] : questionOf(state.runId, state.question),

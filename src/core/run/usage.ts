@@ -45,6 +45,11 @@ export function workInWords({ modelTurns, toolCalls }: Usage): string {
   return `${counted(modelTurns, "model turn")}, ${counted(toolCalls, "tool call")}`;
 }
 
+/** What they cost, behind a comma: `, cost ~0.0120`; nothing where no price is known. */
+export function costInWords(usage: Usage): string {
+  return usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
+}
+
 /** What stands before numbers of which some are estimated. */
 export function about({ estimated = false }: Usage): string {
   return estimated ? "~" : "";

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { NO_USAGE, about, addUsage, tokensInWords, workInWords } from "../../../src/core/run/usage.js";
+import {
+  NO_USAGE,
+  about,
+  addUsage,
+  costInWords,
+  tokensInWords,
+  workInWords,
+} from "../../../src/core/run/usage.js";
 
 describe("usage", () => {
   test("adds up, and says nothing of a cache or of estimates where nobody did", () => {
@@ -41,6 +48,14 @@ describe("usage", () => {
     [{ modelTurns: 2 }, "2 model turns, 0 tool calls"],
   ])("of model and tools in words: %j", (used, words) => {
     expect(workInWords({ ...NO_USAGE, ...used })).toBe(words);
+  });
+
+  test.each([
+    [{ cost: 0.012 }, ", cost 0.0120"],
+    [{ cost: 0.012, estimated: true }, ", cost ~0.0120"],
+    [{}, ""],
+  ])("of money in words: %j", (used, words) => {
+    expect(costInWords({ ...NO_USAGE, ...used })).toBe(words);
   });
 
   test("of estimates stands behind a tilde", () => {
