@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { isOverPhase } from "../core/run/phase.js";
-import { excerpt } from "../core/text.js";
+import { counted, excerpt } from "../core/text.js";
 import { PROJECT, SESSION_SUBJECTS } from "./from-audit.js";
 import type { RunStatement } from "./statement.js";
 
@@ -90,7 +90,7 @@ export function logProblems({ predicate }: RunStatement): readonly string[] {
   for (const told of [path, decisions, answers]) {
     let last = 0;
     for (const { seq } of told) {
-      if (seq > audit.lines) problems.push(`Line ${seq}: the log has ${audit.lines} lines.`);
+      if (seq > audit.lines) problems.push(`Line ${seq}: the log has ${counted(audit.lines, "line")}.`);
       if (told !== path && seq <= last) problems.push(`Line ${seq}: is told behind line ${last}.`);
       last = seq;
     }

@@ -21,7 +21,7 @@ import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/st
 import { isOpenStatus } from "../../client/execution-status.js";
 import { wholeFile } from "../../client/store-reader.js";
 import type { JsonObject } from "../../core/json.js";
-import { excerpt, shellWord, withoutPath } from "../../core/text.js";
+import { counted, excerpt, shellWord, withoutPath } from "../../core/text.js";
 import { modeOpenToOthers } from "../../environment/secret-files.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
@@ -54,7 +54,7 @@ export async function attestCommand(id: string, { key = [], output }: AttestOpti
   else {
     await save(output, JSON.stringify(envelope));
     print(
-      `Attested: ${statement.subject.length} subjects, ${statement.predicate.path.length} nodes, in ${output}.`,
+      `Attested: ${counted(statement.subject.length, "subject")}, ${counted(statement.predicate.path.length, "node")}, in ${output}.`,
     );
   }
   return EXIT.done;
@@ -219,13 +219,13 @@ function report({ subject, predicate }: RunStatement): void {
   for (const { at, nodeId, by = "?", digest } of answers)
     print(`answer     ${at} at ${nodeId} by ${by}: sha256 ${digest.sha256}`);
   for (const { nodeId, models: names, turns } of models)
-    print(`model      ${nodeId}: ${names.join(", ")}, ${turns} turns`);
+    print(`model      ${nodeId}: ${names.join(", ")}, ${counted(turns, "turn")}`);
   for (const { name, digest, annotations } of subject) {
     const note = annotations === undefined ? "" : " (as it lay there when it was signed)";
     print(`subject    ${digest.sha256}  ${name}${note}`);
   }
   print(
-    `audit log  ${audit.lines} lines, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`,
+    `audit log  ${counted(audit.lines, "line")}, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`,
   );
 }
 

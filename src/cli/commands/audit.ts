@@ -28,7 +28,7 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
     for (const finding of verdict.findings) print(`line ${finding.line}: ${finding.message}`);
     print(
       ok
-        ? `The audit log is whole: ${verdict.lines} lines.`
+        ? `The audit log is whole: ${counted(verdict.lines, "line")}.`
         : `${counted(verdict.findings.length, "finding")} in ${counted(verdict.lines, "line")}.`,
     );
   }

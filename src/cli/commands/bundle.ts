@@ -7,7 +7,7 @@ import {
   nothingRuns,
 } from "../../tools/bundle/bundle-check.js";
 import { UNREAD_ENTRY } from "../../core/import/left-out.js";
-import { shellWord } from "../../core/text.js";
+import { counted, shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 
@@ -26,7 +26,7 @@ export async function bundleListCommand(dir: string, options: { json?: boolean }
       print(`agent     ${path}  ${name}, ${title}  ${commands.join(" ")}`.trimEnd());
     }
     printOthers(report);
-    print(`${report.workflows.length} workflows, ${report.agents.length} agents.${told(report)}`);
+    print(`${counted(report.workflows.length, "workflow")}, ${agentsIn(report)}.${told(report)}`);
   }
   return endOf(report, options);
 }
@@ -44,7 +44,7 @@ export async function bundleCheckCommand(dir: string, options: { json?: boolean 
     printOthers(report);
     const lacking = report.workflows.filter(({ missing }) => missing.length > 0).length;
     print(
-      `${report.workflows.length} workflows: ${broken.length} with errors, ${lacking} that lack something. ${report.agents.length} agents.${told(report)}`,
+      `${counted(report.workflows.length, "workflow")}: ${broken.length} with errors, ${lacking} that lack something. ${agentsIn(report)}.${told(report)}`,
     );
   }
   const end = endOf(report, options);
@@ -67,12 +67,16 @@ function printOthers({ others = [], packages = [], unread = [], complete }: Bund
   if (complete === false) print(MORE_BELOW);
 }
 
+function agentsIn({ agents }: BundleReport): string {
+  return counted(agents.length, "agent");
+}
+
 /** How many there are of other forms, where there are any. */
 function told({ others = [], packages = [] }: BundleReport): string {
-  const made = packages.length === 0 ? "" : ` ${packages.length} packages.`;
+  const made = packages.length === 0 ? "" : ` ${counted(packages.length, "package")}.`;
   if (others.length === 0) return made;
   const count = (form: OtherEntry["form"]): number => others.filter((other) => other.form === form).length;
-  return ` To be imported: ${count("steps")} made of steps, ${count("instructions")} skills. ${count("agent")} personas.${made}`;
+  return ` To be imported: ${count("steps")} made of steps, ${counted(count("instructions"), "skill")}. ${counted(count("agent"), "persona")}.${made}`;
 }
 
 /** A directory of which nothing runs is not fine. */

@@ -4,6 +4,7 @@ import { archivedBy, writeExport } from "../../client/export-run.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { withRun } from "../run-session.js";
+import { counted } from "../../core/text.js";
 
 /** `interlock export`: everything that is known of a run, in one archive. */
 export async function exportCommand(
@@ -25,7 +26,10 @@ export async function exportCommand(
       throw new CommandError(error.message, { cause: error });
     });
     if (options.json === true) printJson({ runId, output, entries: names });
-    else print(`${names.length} files of run ${runId} are in ${output}`);
+    else
+      print(
+        `${counted(names.length, "file")} of run ${runId} ${names.length === 1 ? "is" : "are"} in ${output}`,
+      );
     return EXIT.done;
   });
 }

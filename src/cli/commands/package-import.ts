@@ -7,7 +7,7 @@ import { isBelow } from "../../core/import/references.js";
 import { workflowBeside } from "../../core/import/source-tree.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { requireSystemCode } from "../../core/system-code.js";
-import { excerpt, listSome, shellWord } from "../../core/text.js";
+import { counted, excerpt, listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import {
   MORE_BELOW,
@@ -63,7 +63,10 @@ export async function packageImportCommand(source: string, options: ImportOption
   }
   if (!complete && options.json !== true) print(MORE_BELOW);
   if (options.all === true && options.json !== true) {
-    print(`${made.filter(isMade).length} of ${made.length} workflows were imported into ${out}.`);
+    const well = made.filter(isMade).length;
+    print(
+      `${well} of ${counted(made.length, "workflow")} ${well === 1 ? "was" : "were"} imported into ${out}.`,
+    );
   }
   return ok ? EXIT.done : EXIT.failed;
 }
@@ -235,7 +238,10 @@ function toJson({ imported, out, check, problem, packageId }: Made): object {
 function printMade({ imported, out, check, problem, packageId }: Made, options: ImportOptions): void {
   const { entry, nodes, edges, findings, needs, calls } = imported;
   const ends = nodes.filter(({ type }) => type === "end").length;
-  print(`${imported.name}  ${entry.path}  ${nodes.length} nodes, ${edges.length} edges, ${ends} ends`);
+  const drawn = [counted(nodes.length, "node"), counted(edges.length, "edge"), counted(ends, "end")].join(
+    ", ",
+  );
+  print(`${imported.name}  ${entry.path}  ${drawn}`);
   for (const { severity, file, line, message } of findings) {
     print(`  ${severity.padEnd(7)}  ${line === 0 ? file : `${file}:${line}`}  ${message}`);
   }

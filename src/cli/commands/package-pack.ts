@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { isError } from "../../core/package/findings.js";
 import { archiveNameOf } from "../../core/package/package-id.js";
 import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
-import { excerpt, shellWord } from "../../core/text.js";
+import { counted, excerpt, shellWord } from "../../core/text.js";
 import { packPackage, readPackable } from "../../store/packages/pack-package.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
@@ -33,7 +33,7 @@ export async function packagePackCommand(dir: string, options: PackOptions): Pro
     printJson({ ok: true, archive: out, bytes: size, files: listing.files.length, findings });
   else {
     printFindings(findings);
-    print(`Made ${out} of ${listing.files.length} files, ${size} bytes.`);
+    print(`Made ${out} of ${counted(listing.files.length, "file")}, ${counted(size, "byte")}.`);
     print(`Install it with: interlock package install ${shellWord(out)}`);
   }
   return EXIT.done;

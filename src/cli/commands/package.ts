@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
-import { excerpt } from "../../core/text.js";
+import { counted, excerpt } from "../../core/text.js";
 import { type Result, fail } from "../../core/errors.js";
 import type { JsonAnswers, StoredPackage, StoredRun } from "../../contract/reads.js";
 import {
@@ -33,8 +33,8 @@ export async function packageCheckCommand(dir: string, options: { json?: boolean
     const warnings = findings.length - errors;
     print(
       errors === 0
-        ? `The package is valid (${warnings} warnings).`
-        : `${errors} errors, ${warnings} warnings.`,
+        ? `The package is valid (${counted(warnings, "warning")}).`
+        : `${counted(errors, "error")}, ${counted(warnings, "warning")}.`,
     );
   }
   return errors === 0 ? EXIT.done : EXIT.failed;

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { loadConfig } from "../../config.js";
-import { excerpt } from "../../core/text.js";
+import { counted, excerpt } from "../../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js";
 import { dataConverterFor } from "../../seal/data-converter.js";
 import { SealCodec } from "../../seal/seal-codec.js";
@@ -23,7 +23,7 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
   if (options.json === true) printJson(verdict);
   else if (verdict.ok) {
     const of = histories.length === 1 ? "" : ` of ${histories.length} executions`;
-    print(`The code at hand follows all ${verdict.events} events${of}.`);
+    print(`The code at hand follows all ${counted(verdict.events, "event")}${of}.`);
   } else {
     print("The code at hand departs from this history:");
     printBlock(verdict.departure, "  ");

@@ -3,6 +3,7 @@ import { CHAIN_START } from "./audit-log.js";
 import { parseLine } from "../disk/append-log.js";
 import { readOwnFile } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
+import { counted } from "../../core/text.js";
 
 /** What is wrong with an audit log, and where. */
 export interface AuditFinding {
@@ -50,7 +51,7 @@ export function verifyAuditBytes(bytes: Buffer, known?: AuditHead): AuditVerdict
     const missing = known.lines - lines;
     findings.push({
       line: lines + 1,
-      message: `${missing} lines are missing: Temporal's history names ${known.lines}.`,
+      message: `${counted(missing, "line")} ${missing === 1 ? "is" : "are"} missing: Temporal's history names ${known.lines}.`,
     });
   }
   return { lines, sha256: last, findings };

@@ -7,6 +7,7 @@ import { parseYaml } from "../../core/documents/yaml-to-json.js";
 import { readTextFile } from "./bundle-read.js";
 import type { BundlePlace } from "./bundle-workspace.js";
 import { runOnPath } from "../sandbox/run-on-path.js";
+import { counted } from "../../core/text.js";
 
 /** A file that changes while it is read could ask for ever more of them. */
 const MAX_ROUNDS = 40;
@@ -59,7 +60,7 @@ export function preloadResult(preload: Preload): JsonObject {
     .filter(({ isOptional }) => isOptional !== true)
     .map((output) => `{session-folder}/${output.saveAs}`);
   const message = [
-    `${filesLoaded.length} files are loaded whole: they need no further read_file.`,
+    `${counted(filesLoaded.length, "file")} ${filesLoaded.length === 1 ? "is" : "are"} loaded whole: no further read_file is needed.`,
     ...(saveAs.length === 0 ? [] : [`Save the workflow's output as ${saveAs.join(", ")}.`]),
     ...(missing.length === 0 ? [] : ["What is missing is listed: go on without it where you can."]),
     "Now follow the instructions from step 1.",

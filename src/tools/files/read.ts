@@ -11,6 +11,7 @@ import { resolveExisting } from "../sandbox/resolve.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
 import { TextCheck, wholeCharacters } from "../sandbox/text-bytes.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
+import { counted } from "../../core/text.js";
 
 /** Larger files are not hashed, and so neither read nor compared. */
 export const MAX_HASHED_BYTES = 256 * 1024 * 1024;
@@ -130,7 +131,7 @@ class WindowSelection implements Selection {
     if (this.line < this.startLine) {
       throw new Refusal(
         "TOOL_ARGS_INVALID",
-        `${describeAliasPath(this.path)} has ${this.line} lines: there is no line ${this.startLine}.`,
+        `${describeAliasPath(this.path)} has ${counted(this.line, "line")}: there is no line ${this.startLine}.`,
       );
     }
     if (this.keptBytes > this.maxBytes) {

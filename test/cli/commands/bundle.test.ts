@@ -35,7 +35,7 @@ test("bundle check ends with 1 when a workflow cannot be run, bundle list does n
   output = "";
   expect(await main(["bundle", "list", world.at("room")])).toBe(0);
   expect(output).toContain("(cannot be run)");
-  expect(output).toContain("3 workflows, 1 agents.");
+  expect(output).toContain("3 workflows, 1 agent.");
 });
 
 test.each(["nowhere", "room/README.md"])("%s is no directory: wrong usage", async (name) => {

@@ -43,7 +43,7 @@ describe("interlock package import", () => {
     putTea("kit/skills/tea");
     put("kit/_bmad/core/config.yaml", "user_name: Ada\n");
     expect(await run("~/kit/skills/tea", "--out", "~/made")).toBe(0);
-    expect(output.text).toContain("tea  skills/tea/SKILL.md  2 nodes, 1 edges, 1 ends\n");
+    expect(output.text).toContain("tea  skills/tea/SKILL.md  2 nodes, 1 edge, 1 end\n");
     expect(output.text).toContain("Walk it without a model: interlock run ");
     expect(readdirSync(join(dir, "made")).sort()).toEqual([
       "agents.json",
@@ -159,13 +159,13 @@ describe("interlock package import", () => {
     });
     output.text = "";
     expect(await run("~/kit", "--all", "--out", "~/kit/again")).toBe(0);
-    expect(output.text).toContain("1 of 1 workflows were imported into ");
+    expect(output.text).toContain("1 of 1 workflow was imported into ");
     expect(await run("~/kit/imported/tea")).toBe(1);
     expect(output.text).toContain('imported/tea" is a package already. It runs: interlock run ');
     output.text = "";
     expect(await main(["bundle", "list", join(dir, "kit", "imported")])).toBe(1);
     expect(output.text).toBe(
-      "package   tea\n    to run it: interlock run tea\n0 workflows, 0 agents. 1 packages.\n" +
+      "package   tea\n    to run it: interlock run tea\n0 workflows, 0 agents. 1 package.\n" +
         "There are packages here, and no bundle. They run: interlock run <package>\n",
     );
   });
@@ -265,7 +265,7 @@ test("the skills beside one in a folder of skills are at hand, without an instal
 test("a skill that says no name is called as its folder, wherever that lies", async () => {
   put("tea-shop/SKILL.md", "# Tea\n\nBrew it.\n");
   expect(await run("~/tea-shop", "--out", "~/made")).toBe(0);
-  expect(output.text).toContain("tea-shop  SKILL.md  1 nodes");
+  expect(output.text).toContain("tea-shop  SKILL.md  1 node");
   expect(readFileSync(join(dir, "made/bmad.json"), "utf8")).toContain('"tea-shop"');
 });
 

@@ -53,6 +53,16 @@ describe("interlock package new", () => {
     expect(readdirSync(dir)).toEqual(["tea"]);
   });
 
+  test("counts one warning as one", async () => {
+    await run("new", "~/tea");
+    const file = join(dir, "tea/workflow.graph.json");
+    const graph = JSON.parse(readFileSync(file, "utf8")) as { edges: object[] };
+    const edges = [...graph.edges, { ...graph.edges[0], isDefault: false }];
+    writeFileSync(file, JSON.stringify({ ...graph, edges }));
+    expect(await run("check", "~/tea")).toBe(0);
+    expect(output.text).toContain("The package is valid (1 warning).");
+  });
+
   test("makes it in a directory that is there and empty, as version control left it", async () => {
     mkdirSync(join(dir, "tea/.git"), { recursive: true });
     expect(await run("new", "~/tea", "--gate")).toBe(0);
