@@ -36,7 +36,7 @@ export async function webLinkOf(
 
 function howToOpen(webUi: string | undefined, embedded: boolean): string {
   if (embedded) return EMBEDDED_WEB_UI;
-  if (webUi === undefined) return "INTERLOCK_WEB_UI names the one of your Temporal";
+  if (webUi === undefined) return "set INTERLOCK_WEB_UI to that of your Temporal";
   return `${webUi} does not answer from here; start it, or set INTERLOCK_WEB_UI to where it is`;
 }
 
