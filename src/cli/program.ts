@@ -324,7 +324,9 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
   withStepOption(withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL))
-    .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
+    .description(
+      "run a package (a directory, a .bmad file or an installed package's id, name or name@version) on a project",
+    )
     .requiredOption(
       "--project <project>",
       "the directory the agents work on, or a project's name; results land in its artifacts/",
