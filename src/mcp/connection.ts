@@ -9,7 +9,7 @@ import { within } from "../model/bounded-body.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
-import { OF_OLD_FORM, isLost, mayBeOfOldForm, whyFailed, whyNotTaken } from "./http-way.js";
+import { OF_OLD_FORM, aboutItsToken, isLost, mayBeOfOldForm, whyFailed, whyNotTaken } from "./http-way.js";
 import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
@@ -136,7 +136,8 @@ export class Connection {
       if (this.listed !== undefined) return this.listed;
       if (error instanceof NotReached) throw error;
       const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
-      throw new NotReached(this.sentence(why ?? whyNotTaken(error) ?? "has not said which tools it has"));
+      const said = why ?? whyNotTaken(error) ?? "has not said which tools it has";
+      throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
     }
     return this.listed;
   }
@@ -288,7 +289,8 @@ export class Connection {
     }
     if ("url" in server) {
       const why = whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
-      return mayBeOfOldForm(error, server.url) ? `${why}: ${OF_OLD_FORM}` : why;
+      const more = mayBeOfOldForm(error, server.url) ? `: ${OF_OLD_FORM}` : "";
+      return `${why}${more}${aboutItsToken(error, server)}`;
     }
     const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
     if (missing !== undefined) return `cannot be started: ${missing}`;

@@ -6,6 +6,7 @@ import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
 import { messagesIn, messagesInJson } from "./message-lines.js";
+import type { McpServer } from "./server-settings.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
 
@@ -112,6 +113,15 @@ export function whyNotTaken(error: unknown): string | undefined {
   return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
 }
 
+/** Of a server that lets nobody in: where the token stands that it has not taken, or would stand. */
+export function aboutItsToken(error: unknown, server: McpServer): string {
+  if (!(error instanceof SdkHttpError) || error.status !== 401 || !("url" in server)) return "";
+  const { bearerVariable } = server;
+  return bearerVariable === undefined
+    ? "; the settings name no bearerVariable for it"
+    : `; it does not take the token in ${bearerVariable}`;
+}
+
 /** What a server may be that takes no message where it was asked to begin. */
 export const OF_OLD_FORM = "it may speak the form of 2024 alone, over SSE, which is not spoken here";
 
@@ -143,7 +153,7 @@ function wordsOfRefusal(body: unknown): string | undefined {
 }
 
 const NEVER_CONNECTED =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E\w+UNREACH|.*(?:CERT|SELF_SIGNED|UNABLE_TO_|DEPTH_).*)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E\w+UNREACH|ERR_PROXY_\w+|.*(?:CERT|SELF_SIGNED|UNABLE_TO_|DEPTH_).*)$/;
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** As `fetch`, whose answers may take no longer than five minutes to go on; these take as long as the call may. */

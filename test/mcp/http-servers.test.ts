@@ -69,10 +69,14 @@ async function serverOf(manner: Manner, onEnd = (response: ServerResponse): unkn
   return { url: `http://127.0.0.1:${port}/mcp`, asked, ended, end };
 }
 
-function open(url: string, variables: Readonly<Record<string, string>> = { T: "secret-token" }) {
+function open(
+  url: string,
+  variables: Readonly<Record<string, string>> = { T: "secret-token" },
+  token: object = { bearerVariable: "T" },
+) {
   const notes: string[] = [];
   const source = mcpTools({
-    servers: mcpServersSchema.parse({ s: { url, bearerVariable: "T" } }),
+    servers: mcpServersSchema.parse({ s: { url, ...token } }),
     dir: tmpdir(),
     version: "0",
     variable: (name) => variables[name],
@@ -131,7 +135,7 @@ const NOT_REACHED = "has done nothing";
 const INTERRUPTED = "may have done something";
 
 test.each<[string, Manner, string, RegExp]>([
-  ["wants another token", always(status(401)), NOT_REACHED, /answers with HTTP status 401\./],
+  ["wants another token", always(status(401)), NOT_REACHED, /status 401; it does not take the token in T\./],
   ["wants another token for a call", inCalls(status(403)), NOT_REACHED, /answers with HTTP status 403\./],
   ["has no place for messages", always(status(405)), NOT_REACHED, /status 405: it may speak .* over SSE/],
   ["wants another scope", always(status(403, scope)), NOT_REACHED, /answers with HTTP status 403\./],
@@ -172,6 +176,17 @@ test.each<[string, Manner, string, RegExp]>([
     expect(asked.every(({ authorization }) => authorization === "Bearer secret-token")).toBe(true);
   },
 );
+
+test("a server that wants a token is told none where the settings name no variable for it, and that is said", async () => {
+  const { url } = await serverOf(({ method }, response) => {
+    if (method !== "tools/list") return false;
+    status(401)(response);
+    return true;
+  });
+  await expect(open(url, {}, {}).call()).rejects.toThrow(
+    "answers with HTTP status 401; the settings name no bearerVariable for it.",
+  );
+});
 
 test("a session that the server has forgotten is begun again for the next call, and nothing was done", async () => {
   const forgotten = new Set<string>();
