@@ -315,6 +315,10 @@ class Visit {
       const remedy = `Mend the certificate, or correct ${place}; an authority of your own is named in NODE_EXTRA_CA_CERTS.`;
       return this.until("reachable", error.message, remedy);
     }
+    if (code.startsWith("ERR_PROXY_")) {
+      const remedy = "Mend what HTTPS_PROXY or HTTP_PROXY names, or name the host in NO_PROXY.";
+      return this.until("reachable", this.sentence(error), remedy);
+    }
     const found = isLate ? `${this.where}: no answer within ${CHECK_MS / 1_000} s` : this.sentence(error);
     const { unusedProxy } = this.model;
     const proxy =

@@ -1,12 +1,16 @@
 /** What a code of the system's or of TLS means to somebody who has configured an address. */
 export function wordsOfConnection(code: string): string {
+  if (code === "ERR_PROXY_TUNNEL") {
+    return "cannot be reached: the environment's proxy lets nothing through to it";
+  }
+  if (code.startsWith("ERR_PROXY_")) {
+    return `cannot be reached: the environment's proxy ${wordsOfConnection(code.slice("ERR_PROXY_".length))}`;
+  }
   if (code === "ECONNREFUSED") return "cannot be reached: nothing listens there";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "cannot be reached: its name is not known";
   if (/TIMEOUT|TIMEDOUT|UNREACH|ENETDOWN|EHOSTDOWN/.test(code)) {
     return "cannot be reached: nothing comes back from there";
   }
-  if (code.startsWith("ERR_PROXY_"))
-    return "cannot be reached: the environment's proxy lets nothing through to it";
   if (code.includes("ALTNAME")) return "cannot be reached: its certificate is for another name";
   if (/EXPIRED|NOT_YET_VALID/.test(code)) {
     return "cannot be reached: its certificate has expired, or is not valid yet by this machine's clock";

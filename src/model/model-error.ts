@@ -212,7 +212,8 @@ export function refusedByProvider(
   { apiKey, finalErrors = [] }: Refusing = {},
 ): ModelError {
   const said = readProviderError(body);
-  const words = redact(said.words, apiKey);
+  // A proxy asks who is there, and may say whom it was told: the environment's password.
+  const words = status === 407 ? PROXY_ASKS : redact(said.words, apiKey);
   const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
   const overflow = readOverflow({ status, body, ...said });
   if (overflow !== undefined) {
@@ -230,6 +231,8 @@ export function refusedByProvider(
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
 }
+
+const PROXY_ASKS = "Proxy Authentication Required: a proxy wants a user and a password";
 
 /** An error that came where an answer was to come: of its own status, where it names one. */
 export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {

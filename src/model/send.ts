@@ -62,7 +62,7 @@ const CLOSED_BEFORE_MS = 1_000;
 
 const sendOnce: Send = (url, { method, headers, body, signal }) =>
   new Promise((resolve, reject) => {
-    const broken = (cause: Error): void => reject(asFetchThrows("fetch failed", cause));
+    const broken = (cause: Error): void => reject(asFetchThrows("fetch failed", withItsPlace(cause, url)));
     signal.throwIfAborted();
     const barred = barredPort(url);
     if (barred !== undefined) {
@@ -94,6 +94,19 @@ const sendOnce: Send = (url, { method, headers, body, signal }) =>
     request.once("response", (message) => resolve(toAnswer(message)));
     request.end(body);
   });
+
+/** What a connection has failed with that was to go elsewhere than the URL says: to the proxy that Node was told of by the environment. */
+function withItsPlace(cause: Error, url: URL): Error {
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  if (!(first instanceof Error)) return cause;
+  const { code = "", hostname, port }: Error & { code?: string; hostname?: string; port?: number } = first;
+  const ownPort = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const isElsewhere =
+    (hostname !== undefined && hostname !== url.hostname) || (port !== undefined && port !== ownPort);
+  return isElsewhere
+    ? Object.assign(new Error(cause.message, { cause }), { code: `ERR_PROXY_${code}` })
+    : cause;
+}
 
 /** Some gateways let nobody in who does not say who they are. */
 // No deflate: servers do not agree on what that is.

@@ -469,6 +469,12 @@ test.each<[number, string, string, string]>([
   expect(error.message).toContain(words);
 });
 
+test("a proxy that asks who is there is not quoted: it may say the password that it was told", () => {
+  expect(refused(407, "wrong password s3cret for bob").message).toBe(
+    "The model endpoint answered 407 Proxy Authentication Required: a proxy wants a user and a password",
+  );
+});
+
 test("an error in the form of a stream's event is read as one without", () => {
   const body =
     'event: error\ndata: {"error":{"message":"said","code":"billing_not_active"}}\n\ndata: [DONE]\n\n';
@@ -527,6 +533,7 @@ describe("everything else", () => {
 
   test.each([
     ["ERR_PROXY_TUNNEL", "the environment's proxy lets nothing through to it"],
+    ["ERR_PROXY_ETIMEDOUT", "the environment's proxy cannot be reached: nothing comes back from there"],
     ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
     ["CERT_HAS_EXPIRED", "its certificate has expired"],
     ["CERT_NOT_YET_VALID", "not valid yet by this machine's clock"],
