@@ -139,6 +139,7 @@ async function ask(
       headers: response.headers,
       leave,
       lastWordsMs,
+      maxTokens: settings.maxTokens,
     };
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)

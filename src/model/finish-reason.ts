@@ -76,16 +76,19 @@ export function toFinishReason(text: string): string {
 /** So many times longer than its answer is a request that has left it no room; else it is the answer that is too long. */
 const FILLS_CONTEXT = 3;
 
-/** Whether an answer was cut off since its request fills the context: z.ai and Anthropic say so, with others it has nothing. */
+/** Whether an answer was cut off since its request fills the context: z.ai and Anthropic say so, with others it has nothing, and fewer tokens than it may. */
 export function leftNoRoom(
   reason: string,
   { promptTokens, completionTokens }: Pick<TurnUsage, "promptTokens" | "completionTokens">,
   isEmpty: boolean,
+  maxTokens = Infinity,
 ): boolean {
   if (toFinishReason(reason) !== "length") return false;
   const isSaid = saysContext(reason);
   if (promptTokens === 0) return isSaid && isEmpty;
-  return isSaid ? promptTokens > completionTokens * FILLS_CONTEXT : isEmpty && completionTokens <= 1;
+  return isSaid
+    ? promptTokens > completionTokens * FILLS_CONTEXT
+    : isEmpty && completionTokens <= 1 && completionTokens < maxTokens;
 }
 
 /** Whether an end names the context. Else nobody has said that it is full: an answer without anything may have another cause. */

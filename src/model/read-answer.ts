@@ -41,6 +41,8 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
   readonly leave: () => void;
   /** How long more is waited for behind an end. */
   readonly lastWordsMs: number;
+  /** The most tokens that were allowed. */
+  readonly maxTokens?: number | undefined;
 }
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
@@ -314,7 +316,7 @@ function finished({ message: told, reason, usage, model }: Readonly<Told>, answe
   const finishReason = toFinishReason(reason);
   if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
   const counts = toUsage(usage);
-  if (leftNoRoom(reason, counts, !saysAnything(message)))
+  if (leftNoRoom(reason, counts, !saysAnything(message), answering.maxTokens))
     throw contextIsFull(reason, counts.promptTokens + counts.completionTokens, answering.apiKey);
   const unknown = unknownParts(message, list);
   if (JSON.stringify(unknown).length > MAX_UNKNOWN_CHARS)

@@ -502,6 +502,16 @@ describe("an answer that has no room beside its request is asked for again with 
   });
 });
 
+test("an answer of the one token that it may have says nothing of room", () => {
+  const usage = { prompt_tokens: 2_000, completion_tokens: 1 };
+  const completion = {
+    choices: [{ index: 0, message: { content: "" }, finish_reason: "length" }],
+    usage,
+  };
+  expect(toAnswer(completion, { ...ANSWERING, maxTokens: 1 })).toMatchObject({ finishReason: "length" });
+  expect(() => toAnswer(completion, { ...ANSWERING, maxTokens: 2 })).toThrow("no room");
+});
+
 describe("a text is read where it is", () => {
   test.each<readonly [unknown, string]>([
     [7, "7"],
