@@ -83,7 +83,7 @@ function newlyOffered(
 }
 
 /** What the provider has counted; where it has counted nothing, tokens are estimated, so that budgets bind. */
-function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost"> {
+function usageOf(answer: ChatAnswer, { tokens }: Draft): Counted {
   const { promptTokens, completionTokens } = answer.usage;
   const said = answerTokens(answer);
   if (promptTokens > 0 && (completionTokens > 0 || said === 0)) return answer.usage;
@@ -95,9 +95,12 @@ function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost">
   };
 }
 
-/** What tokens cost, where their model has a price. */
-export function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
-  if (price === undefined) return 0;
+/** Tokens, and what their provider says they cost, where it does. */
+type Counted = Omit<TurnUsage, "cost"> & Pick<ChatAnswer["usage"], "cost">;
+
+/** What tokens cost by the price of their model, where it has one; else what their provider says. */
+export function costOf(usage: Counted, price: ModelPrice | undefined): number {
+  if (price === undefined) return usage.cost ?? 0;
   const { promptTokens, completionTokens } = usage;
   const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
   const cached = Math.min(usage.cachedPromptTokens ?? 0, promptTokens);

@@ -76,8 +76,9 @@ export interface ChatAnswer {
   readonly toolCalls: readonly ModelCall[];
   /** As `stop` or `tool_calls`; `length` where the answer was cut off: none of its calls is run. */
   readonly finishReason: string;
-  /** Tokens of this request and its answer; 0 where they are not counted, and then estimated. */
-  readonly usage: Pick<TurnUsage, "promptTokens" | "completionTokens" | "cachedPromptTokens">;
+  /** Tokens of this request and its answer; 0 where they are not counted, and then estimated. `cost`: what the provider says they cost, which counts where the settings have no price. */
+  readonly usage: Pick<TurnUsage, "promptTokens" | "completionTokens" | "cachedPromptTokens"> &
+    Partial<Pick<TurnUsage, "cost">>;
   /** The name of the model that has answered. */
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */

@@ -1,4 +1,4 @@
-import { fieldsOf } from "./answer-json.js";
+import { type Fields, fieldsOf } from "./answer-json.js";
 import type { ChatAnswer } from "./chat.js";
 
 /** Where servers say more of a prompt's tokens; Mistral has two spellings of the first. */
@@ -55,8 +55,17 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
     promptTokens,
     completionTokens: answered + thought,
     ...(cached === 0 ? {} : { cachedPromptTokens: cached }),
+    ...costIn(usage),
   };
 }
+
+/** What an answer has cost, as OpenRouter says it. */
+function costIn({ cost }: Fields): Pick<ChatAnswer["usage"], "cost"> {
+  return typeof cost === "number" && cost > 0 && cost <= MAX_COST ? { cost } : {};
+}
+
+/** More than any answer costs, in whatever currency. */
+const MAX_COST = 1_000_000;
 
 /** Whether a server has counted anything: some end a stream with zeros. */
 export function hasCounted(value: unknown): boolean {

@@ -211,6 +211,15 @@ describe("an answer", () => {
     expect((await asked({ turn: 2 })).usage).toMatchObject({ promptTokens: 100, completionTokens: 10 });
   });
 
+  test.each([
+    ["what its provider says, where the settings have no price", undefined, 0.25],
+    ["what the settings say, where they have a price", { inputPerMillion: 1_000, outputPerMillion: 0 }, 0.1],
+  ])("costs %s", async (_, price, cost) => {
+    const usage = { prompt_tokens: 100, completion_tokens: 10, cost: 0.25 };
+    const scene = await openScene([{ content: "Which?", usage }], undefined, { ...(price && { price }) });
+    expect((await take(scene)).usage).toEqual({ promptTokens: 100, completionTokens: 10, cost });
+  });
+
   test("counts what was used at the turn that the run had failed at, of whichever worker, and once", async () => {
     const scene = await openScene([
       { content: "half", finishReason: "error" },

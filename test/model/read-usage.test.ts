@@ -137,4 +137,15 @@ describe("the usage of an answer", () => {
     const { cachedPromptTokens, ...tokens } = toUsage(usage);
     expect([tokens, cachedPromptTokens]).toEqual([{ promptTokens, completionTokens }, cached]);
   });
+
+  test.each([
+    [0.0021, 0.0021],
+    [0, undefined],
+    [-1, undefined],
+    [1e300, undefined],
+    ["0.1", undefined],
+    [{ total_cost: 0.1 }, undefined],
+  ])("has what OpenRouter says that it has cost: %j", (cost, expected) => {
+    expect(toUsage({ prompt_tokens: 1, completion_tokens: 1, cost }).cost).toBe(expected);
+  });
 });
