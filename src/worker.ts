@@ -249,7 +249,7 @@ async function notifierOf(
 
 function modelOf({ model }: WorkerOptions): ChatModel {
   const note = (sentence: string): void => Runtime.instance().logger.info(sentence);
-  const speaksHttp = createChatModel(undefined, undefined, note);
+  const speaksHttp = createChatModel({ note });
   return model === undefined ? speaksHttp : besideRehearsals(heldToInterface(model), speaksHttp);
 }
 

@@ -133,10 +133,12 @@ class Visit {
   private readonly model: ConfiguredModel;
   private readonly name: string;
   private seen: WireAnswer | undefined;
-  private readonly chat = createChatModel(async (...request) => {
-    this.seen = undefined;
-    this.seen = await send(...request);
-    return this.seen;
+  private readonly chat = createChatModel({
+    send: async (...request) => {
+      this.seen = undefined;
+      this.seen = await send(...request);
+      return this.seen;
+    },
   });
 
   constructor(model: ConfiguredModel) {

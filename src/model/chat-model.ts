@@ -30,15 +30,24 @@ import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 import { withRefusedCall } from "./refused-call.js";
 
+/** What a chat model may be given. */
+export interface ChatModelOptions {
+  /** What the requests go out with: whoever looks on passes their own. */
+  readonly send?: Send;
+  readonly patience?: Patience;
+  /** Is told what a model has taught. */
+  readonly note?: (sentence: string) => void;
+}
+
 /**
  * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
- * with it again. `send` is what the requests go out with: whoever looks on passes their own. `note` is told what a model has taught.
+ * with it again.
  */
-export function createChatModel(
-  send: Send = sendOverHttp,
+export function createChatModel({
+  send = sendOverHttp,
   patience = PATIENCE,
-  note: (sentence: string) => void = () => undefined,
-): ChatModel {
+  note = () => undefined,
+}: ChatModelOptions = {}): ChatModel {
   const wire: Wire = { learned: new LearnedParameters(), send, patience, note };
   return {
     async complete(request) {
@@ -87,12 +96,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface Wire {
   readonly learned: LearnedParameters;
   readonly send: Send;
-  readonly patience: typeof PATIENCE;
+  readonly patience: Patience;
   readonly note: (sentence: string) => void;
 }
 
 /** How long more is waited for where nothing more need come: behind the end of an answer, and of the words of an error. */
-const PATIENCE = { lastWordsMs: 5_000, errorWordsMs: 2_000 };
+interface Patience {
+  readonly lastWordsMs: number;
+  readonly errorWordsMs: number;
+}
+
+const PATIENCE: Patience = { lastWordsMs: 5_000, errorWordsMs: 2_000 };
 
 /** In so many forms a request is made at most, whatever a server goes on to refuse. */
 const MOST_FORMS = 20;
@@ -192,7 +206,7 @@ interface Refused {
 
 async function refusedOutright(
   response: WireAnswer,
-  { errorWordsMs }: typeof PATIENCE,
+  { errorWordsMs }: Patience,
   answering: Answering,
 ): Promise<Refused | ChatAnswer> {
   const { status, headers } = response;

@@ -31,7 +31,7 @@ function request(
 }
 
 /** Who waits for nothing that need not come. */
-const impatient = () => createChatModel(undefined, { lastWordsMs: 1, errorWordsMs: 100 });
+const impatient = () => createChatModel({ patience: { lastWordsMs: 1, errorWordsMs: 100 } });
 
 async function errorOf(wanted: ChatRequest, model = createChatModel()): Promise<ModelError> {
   const error: unknown = await model.complete(wanted).catch((caught: unknown) => caught);
@@ -665,7 +665,7 @@ describe("connections", () => {
         response.end("data: [DONE]\n\n");
       }, 600);
     });
-    const answer = await createChatModel(undefined, { lastWordsMs: 500, errorWordsMs: 500 }).complete(
+    const answer = await createChatModel({ patience: { lastWordsMs: 500, errorWordsMs: 500 } }).complete(
       request(server.baseUrl, { stream: true }),
     );
     expect(answer).toMatchObject({ content: "Hello world", finishReason: "stop" });

@@ -459,7 +459,7 @@ describe("a server that does not take a parameter", () => {
         else json(response, { error: { message } }, 400);
       });
       const notes: string[] = [];
-      const model = createChatModel(undefined, undefined, (sentence) => notes.push(sentence));
+      const model = createChatModel({ note: (sentence) => void notes.push(sentence) });
       await withTools(server.baseUrl, model);
       await withTools(server.baseUrl, model);
       expect(notes).toEqual([
