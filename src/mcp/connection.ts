@@ -14,6 +14,7 @@ import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
+import { WITHOUT_BEGINNING, refusesBeginning } from "./without-beginning.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
@@ -58,6 +59,8 @@ interface Link {
   readonly client: Client;
   /** Who comes next opens another. */
   readonly leave: () => void;
+  /** It has been begun, as in versions of the protocol that have a beginning. */
+  readonly isBegun: boolean;
   callsRunning: number;
   isOpen: boolean;
   /** It is closed with its last call. */
@@ -136,7 +139,8 @@ export class Connection {
       if (this.listed !== undefined) return this.listed;
       if (error instanceof NotReached) throw error;
       const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
-      const said = why ?? whyNotTaken(error) ?? "has not said which tools it has";
+      const strange = isOf(error, SdkErrorCode.InvalidResult) ? whyNotUnderstood(error) : undefined;
+      const said = why ?? whyNotTaken(error) ?? strange ?? "has not said which tools it has";
       throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
     }
     return this.listed;
@@ -148,7 +152,8 @@ export class Connection {
     link.callsRunning += 1;
     try {
       const request = { method: "tools/call", params: { name: tool, arguments: args } };
-      return await link.client.request(request, answerSchema, { signal, timeout: MAX_REQUEST_MS });
+      const options = { signal, timeout: MAX_REQUEST_MS, allowInputRequired: true };
+      return await link.client.request(request, answerSchema, options);
     } catch (error) {
       throw await this.failureOf(error, link);
     } finally {
@@ -178,7 +183,8 @@ export class Connection {
   /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
   private async leaveUnlessAlive(link: Link): Promise<void> {
     try {
-      await link.client.request({ method: "ping" }, { timeout: PING_TIMEOUT_MS });
+      const method = link.isBegun ? "ping" : "server/discover";
+      await link.client.request({ method }, z.unknown(), { timeout: PING_TIMEOUT_MS });
     } catch {
       await this.leave(link);
     } finally {
@@ -220,7 +226,7 @@ export class Connection {
 
   /** `leave` is called when it is over with it. */
   private async open(leave: () => void): Promise<Link> {
-    const { server, projectRoot, version, note, variable } = this.place;
+    const { server, variable } = this.place;
     if ("url" in server) {
       const barred = barredPort(new URL(server.url));
       if (barred !== undefined) throw new NotReached(this.sentence(`cannot be reached: its URL ${barred}`));
@@ -228,6 +234,11 @@ export class Connection {
       if (problem !== undefined)
         throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
     }
+    return this.connect(leave, true);
+  }
+
+  private async connect(leave: () => void, isBegun: boolean): Promise<Link> {
+    const { server, projectRoot, version, note } = this.place;
     const { transport, lastWords, strays } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });
@@ -238,15 +249,16 @@ export class Connection {
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.isStale = true;
     });
-    const link: Link = { client, leave, callsRunning: 0, isOpen: false, isLeft: false };
+    const link: Link = { client, leave, isBegun, callsRunning: 0, isOpen: false, isLeft: false };
     const tell = (what: string): void => {
       const words = excerpt(redactSecrets(this.clean(lastWords())), 500);
       note(`${this.sentence(what)}${words === "" ? "" : ` It said: ${words}`}`);
     };
     const onclose = (): void => {
-      leave();
       this.links.delete(link);
-      if (link.isOpen && !this.isClosed) tell("has ended");
+      if (!link.isOpen) return; // who opens it hears why
+      leave();
+      if (!this.isClosed) tell("has ended");
     };
     let unasked = 0;
     const onUnasked = (): void => {
@@ -266,13 +278,15 @@ export class Connection {
     this.links.add(link);
     try {
       // The SDK bounds the first request alone, and not the word behind it that all is well.
-      const connected = client.connect(transport, { timeout: CONNECT_TIMEOUT_MS }).then(() => true);
+      const options = { timeout: CONNECT_TIMEOUT_MS, ...(!isBegun && { prior: WITHOUT_BEGINNING }) };
+      const connected = client.connect(transport, options).then(() => true);
       if ((await within(CONNECT_TIMEOUT_MS, connected)) === undefined)
         throw new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
       link.isOpen = true;
       return link;
     } catch (error) {
       await this.drop(link);
+      if (isBegun && !this.isClosed && refusesBeginning(error)) return this.connect(leave, false);
       const why = await this.whyNotBegun(error, strays());
       tell(why);
       throw new NotReached(this.sentence(why));

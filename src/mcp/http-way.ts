@@ -55,6 +55,7 @@ class HttpTransport extends StreamableHTTPClientTransport {
     if (id === undefined) return super.send(message, options).finally(() => this.letGo(givenUpIn(message)));
     const over = new AbortController();
     this.waiting.set(Number(id), over);
+    options?.requestSignal?.addEventListener("abort", () => this.letGo(id)); // so it is called off where nothing else says so
     const onRequestStreamEnd = (): void => {
       const error = { code: 0, message: "The answer has ended before it was there.", data: LOST };
       this.onmessage?.({ jsonrpc: "2.0", id, error }); // of no account where it has come
