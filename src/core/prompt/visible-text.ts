@@ -22,7 +22,7 @@ const TAG_BEGINS = new RegExp(
 );
 
 /**
- * An answer's text as a person sees it: without what the model thinks aloud in tags. At its beginning a thought that is not
+ * An answer's text as a person sees it: without what the model thinks aloud in tags, and without what ends its turn. At its beginning a thought that is not
  * closed goes on to the end, and one that is only closed was begun by the server. In code tags are text.
  */
 export function visibleText(text: string): string {
@@ -30,7 +30,21 @@ export function visibleText(text: string): string {
   const rest = text.slice(endOfThoughts(text));
   const begun = rest.trimStart();
   const shown = withoutThoughts(begun);
-  return shown === begun ? rest : shown;
+  return withoutTurnEnds(shown === begun ? rest : shown);
+}
+
+/** What ends a turn in a model's own template, where its server has left it in the text: as `<|im_end|>`, or Gemma's `<turn|>`. */
+const TURN_END = /(?:<[|｜][\w▁]{1,40}[|｜]?>|<[\w▁]{1,40}[|｜]>|<(?:eos|end_of_turn|\/s)>)$/;
+const LONGEST_TURN_END = 44;
+
+function withoutTurnEnds(text: string): string {
+  const isStruckOut = text.includes("<s>");
+  for (let shown = text; ;) {
+    const last = shown.trimEnd();
+    const [end = ""] = TURN_END.exec(last.slice(-LONGEST_TURN_END)) ?? [];
+    if (end === "" || (end === "</s>" && isStruckOut)) return shown;
+    shown = last.slice(0, -end.length);
+  }
 }
 
 /** Where the text begins behind all that is thought before it; in time linear in its length, however many tags it has. */

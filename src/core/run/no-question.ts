@@ -10,6 +10,9 @@ export type NoQuestion = "empty" | "written-call" | "asks-nothing" | "unclear-en
 /** How much of an answer is looked at. */
 const MAX_LOOKED_AT = 64 * 1024;
 
+/** What a person sees of a text: some models answer with characters that have no width. */
+const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
   /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start|start_action)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|\w\[ARGS\]|<\|python_tag\|>|<[|｜‖]{0,4}DSML(?!\w)|<｜tool|\bto=functions\.|```tool_(?:code|call)/i;
@@ -76,7 +79,7 @@ function asks(text: string): boolean {
  */
 export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestion | undefined {
   const looked = text.slice(0, MAX_LOOKED_AT);
-  if (looked.trim() === "") return "empty";
+  if (!SEEN.test(looked)) return "empty";
   if (isWrittenCall(looked, tools)) return "written-call";
   // A single word says too little to be prose.
   return asks(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";

@@ -33,13 +33,31 @@ test.each([
   ["Is `<think>a</think>` right?", "Is `<think>a</think>` right?"],
   ["Like this?\n```\n<think>a</think>\n```", "Like this?\n```\n<think>a</think>\n```"],
   ["thought with `a tick\n</think>\nWhich?", "\nWhich?"],
+  ["Which?<turn|>", "Which?"],
+  ["Which?<|im_end|>\n", "Which?"],
+  ["Which?</s><|endoftext|>", "Which?"],
+  ["Which?\n<end_of_turn>\n<eos>", "Which?\n"],
+  ["Which?<｜end▁of▁sentence｜>", "Which?"],
+  ["<|eot_id|>", ""],
+  ["<think>hm</think>Which?<|im_end|>", "Which?"],
+  ["Is it <s>red</s>", "Is it <s>red</s>"],
+  ["Is it `<|im_end|>`", "Is it `<|im_end|>`"],
+  ["Which of <a> and <b>", "Which of <a> and <b>"],
 ])("%j is seen as %j", (text, seen) => {
   expect(visibleText(text)).toBe(seen);
 });
 
-test.each(["</think>\n", "x</think>", "<think>x</think>", "</think>`", "</think></thinking>"])(
-  "%j a hundred thousand times, as a model in a loop writes it, is seen through",
-  (repeated) => {
-    expect(visibleText(`${repeated.repeat(100_000)}\nWhich?`)).toMatch(/Which\?$/);
-  },
-);
+test.each([
+  "<|im_end|>\n",
+  "</think>\n",
+  "x</think>",
+  "<think>x</think>",
+  "</think>`",
+  "</think></thinking>",
+])("%j a hundred thousand times, as a model in a loop writes it, is seen through", (repeated) => {
+  expect(visibleText(`${repeated.repeat(100_000)}\nWhich?`)).toMatch(/Which\?$/);
+});
+
+test("a hundred thousand ends of a turn are none of what is seen", () => {
+  expect(visibleText(`Which?${"</s> <|im_end|>\n".repeat(100_000)}`)).toBe("Which?");
+});

@@ -7,6 +7,7 @@ describe("an answer without calls is", () => {
   test.each([
     ["", "empty"],
     [" \n\t", "empty"],
+    ["\u200b\n\u2060\ufeff", "empty"],
     ["I will now continue.", "asks-nothing"],
     ["All of it is done.", "asks-nothing"],
     ["Let me look at how the project is structured.", "asks-nothing"],
