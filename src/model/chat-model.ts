@@ -56,6 +56,13 @@ export function createChatModel({
       const over = new AbortController();
       const stop = (): void => over.abort();
       let isLate = false;
+      let hasBegun = false;
+      const send: Send = async (...sent) => {
+        hasBegun = false;
+        const answer = await wire.send(...sent);
+        hasBegun = answer.ok;
+        return answer;
+      };
       const timer = setTimeout(
         () => {
           isLate = true;
@@ -65,12 +72,12 @@ export function createChatModel({
       );
       signal.addEventListener("abort", stop);
       try {
-        return await ask(request, over.signal, wire);
+        return await ask(request, over.signal, { ...wire, send });
       } catch (error) {
         over.abort(); // whatever is not read to its end is not left open
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         const failure = isLate
-          ? timedOut(settings.timeoutMs, error)
+          ? timedOut(settings.timeoutMs, hasBegun, error)
           : classifyModelError(error, settings.apiKey);
         throw located(failure, endpointIn(settings), settings.apiKey);
       } finally {

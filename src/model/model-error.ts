@@ -75,11 +75,12 @@ export function withUsage(error: ModelError, usage: ChatAnswer["usage"]): ModelE
   return new ModelError({ ...failure, usage }, error.cause);
 }
 
-/** No answer in time, or not all of it: what was counted of it stands in what broke it off. */
-export function timedOut(afterMs: number, brokenOff?: unknown): ModelError {
+/** No answer in time, or not all of one that had begun: what was counted of it stands in what broke it off. */
+export function timedOut(afterMs: number, hasBegun = false, brokenOff?: unknown): ModelError {
+  const what = hasBegun ? "had begun its answer, and did not end it" : "did not answer";
   return new ModelError({
     code: "LLM_TIMEOUT",
-    message: `The model endpoint did not answer within ${afterMs / 1_000} s.`,
+    message: `The model endpoint ${what} within ${afterMs / 1_000} s.`,
     retryable: true,
     usage: brokenOff instanceof ModelError ? brokenOff.usage : undefined,
   });

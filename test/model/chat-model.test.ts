@@ -558,10 +558,11 @@ describe("connections", () => {
   });
 
   test.each([
-    ["never answer", false, () => undefined],
+    ["never answer", false, "did not answer", () => undefined],
     [
       "stall in the middle of an answer",
       false,
+      "had begun its answer, and did not end it",
       (response: ServerResponse) => {
         response.writeHead(200, { "content-type": "application/json" });
         response.write("{");
@@ -570,14 +571,15 @@ describe("connections", () => {
     [
       "stall in the middle of a stream",
       true,
+      "had begun its answer, and did not end it",
       (response: ServerResponse) => events(response, [delta({ content: "half" })], false),
     ],
-  ])("that %s are LLM_TIMEOUT after the longest wait", async (_, stream, answer) => {
+  ])("that %s are LLM_TIMEOUT after the longest wait", async (_, stream, what, answer) => {
     const server = await startRawServer(answer);
     expect(await errorOf(request(server.baseUrl, { stream, timeoutMs: 150 }))).toMatchObject({
       code: "LLM_TIMEOUT",
       retryable: true,
-      message: `The model endpoint ${server.baseUrl}/chat/completions did not answer within 0.15 s.`,
+      message: `The model endpoint ${server.baseUrl}/chat/completions ${what} within 0.15 s.`,
     });
   });
 
