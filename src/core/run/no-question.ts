@@ -10,8 +10,8 @@ export type NoQuestion = "empty" | "written-call" | "asks-nothing" | "unclear-en
 /** How much of an answer is looked at. */
 const MAX_LOOKED_AT = 64 * 1024;
 
-/** What a person sees of a text: some models answer with characters that have no width. */
-const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+/** What a person can read of a text: some models answer with `...`, with `{}`, or with characters that have no width. */
+const READABLE = /[\p{L}\p{N}?？؟]/u;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
@@ -79,7 +79,7 @@ function asks(text: string): boolean {
  */
 export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestion | undefined {
   const looked = text.slice(0, MAX_LOOKED_AT);
-  if (!SEEN.test(looked)) return "empty";
+  if (!READABLE.test(looked)) return "empty";
   if (isWrittenCall(looked, tools)) return "written-call";
   // A single word says too little to be prose.
   return asks(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";
