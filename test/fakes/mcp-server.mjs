@@ -5,8 +5,11 @@ import { createInterface } from "node:readline";
 
 const [manner = "plain", log = "", flag = ""] = process.argv.slice(2);
 const write = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+/** What results have since the protocol's version of 2026-07-28. */
+const LATER = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 const send = (message) => {
   const whole = { jsonrpc: "2.0", ...message };
+  if (manner === "unbegun" && whole.result !== undefined) whole.result = { ...LATER, ...whole.result };
   if (manner === "no version") write(message);
   else
     write(
@@ -316,6 +319,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params = {}, error } = JSON.parse(line);
   if (error !== undefined) answered(error.code);
   else if (method === "initialize" && manner === "unborn") note("asked");
+  else if (method === "initialize" && manner === "unbegun")
+    send({ id, error: { code: -32601, message: "There is no handshake any more." } });
   else if (method === "initialize") {
     const { protocolVersion } = params;
     send({

@@ -137,6 +137,12 @@ describe("the public servers", () => {
 });
 
 describe("a server", () => {
+  test("that has no beginning any more is asked without, and its answer that asks for more is none", async () => {
+    const { call } = open(fake("unbegun").server);
+    expect(await call("act", { how: "say" })).toMatchObject({ isError: false });
+    await expect(call("act", { how: "wants input" })).rejects.toThrow("The server asks for more before it");
+  });
+
   test("that the agent's policy does not name, or the operator, has no tools", async () => {
     const { source, place } = open(fake("plain").server);
     expect(await source.tools({ ...place, allowedServers: ["other"] })).toEqual([]);
