@@ -14,7 +14,7 @@ import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
-import { WITHOUT_BEGINNING, refusesBeginning } from "./without-beginning.js";
+import { WITHOUT_HANDSHAKE, refusesHandshake } from "./without-handshake.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
@@ -59,8 +59,8 @@ interface Link {
   readonly client: Client;
   /** Who comes next opens another. */
   readonly leave: () => void;
-  /** It has been begun, as in versions of the protocol that have a beginning. */
-  readonly isBegun: boolean;
+  /** Begun by the handshake of the versions of the protocol that have one. */
+  readonly byHandshake: boolean;
   callsRunning: number;
   isOpen: boolean;
   /** It is closed with its last call. */
@@ -183,7 +183,7 @@ export class Connection {
   /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
   private async leaveUnlessAlive(link: Link): Promise<void> {
     try {
-      const method = link.isBegun ? "ping" : "server/discover";
+      const method = link.byHandshake ? "ping" : "server/discover";
       await link.client.request({ method }, z.unknown(), { timeout: PING_TIMEOUT_MS });
     } catch {
       await this.leave(link);
@@ -237,7 +237,7 @@ export class Connection {
     return this.connect(leave, true);
   }
 
-  private async connect(leave: () => void, isBegun: boolean): Promise<Link> {
+  private async connect(leave: () => void, byHandshake: boolean): Promise<Link> {
     const { server, projectRoot, version, note } = this.place;
     const { transport, lastWords, strays } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
@@ -249,7 +249,7 @@ export class Connection {
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.isStale = true;
     });
-    const link: Link = { client, leave, isBegun, callsRunning: 0, isOpen: false, isLeft: false };
+    const link: Link = { client, leave, byHandshake, callsRunning: 0, isOpen: false, isLeft: false };
     const tell = (what: string): void => {
       const words = excerpt(redactSecrets(this.clean(lastWords())), 500);
       note(`${this.sentence(what)}${words === "" ? "" : ` It said: ${words}`}`);
@@ -278,7 +278,7 @@ export class Connection {
     this.links.add(link);
     try {
       // The SDK bounds the first request alone, and not the word behind it that all is well.
-      const options = { timeout: CONNECT_TIMEOUT_MS, ...(!isBegun && { prior: WITHOUT_BEGINNING }) };
+      const options = { timeout: CONNECT_TIMEOUT_MS, ...(!byHandshake && { prior: WITHOUT_HANDSHAKE }) };
       const connected = client.connect(transport, options).then(() => true);
       if ((await within(CONNECT_TIMEOUT_MS, connected)) === undefined)
         throw new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
@@ -286,7 +286,7 @@ export class Connection {
       return link;
     } catch (error) {
       await this.drop(link);
-      if (isBegun && !this.isClosed && refusesBeginning(error)) return this.connect(leave, false);
+      if (byHandshake && !this.isClosed && refusesHandshake(error)) return this.connect(leave, false);
       const why = await this.whyNotBegun(error, strays());
       tell(why);
       throw new NotReached(this.sentence(why));

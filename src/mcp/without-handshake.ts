@@ -2,10 +2,10 @@ import { SdkHttpError } from "@modelcontextprotocol/client";
 import { z } from "zod";
 
 /**
- * Since its version of 2026-07-28 the protocol has no first request: each says who asks, and in which version. Servers of that version alone
- * refuse the first request of the earlier ones, and nothing more need be known of them.
+ * Since its version of 2026-07-28 the protocol has no handshake (`initialize`): each request says who asks, and in which version. Servers of that
+ * version alone refuse `initialize`, and nothing more need be known of them.
  */
-export const WITHOUT_BEGINNING = {
+export const WITHOUT_HANDSHAKE = {
   kind: "modern" as const,
   discover: { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
 };
@@ -16,8 +16,8 @@ const NOT_SPOKEN: ReadonlySet<unknown> = new Set([-32_601, -32_022]);
 const refusalSchema = z.object({ error: z.object({ code: z.number() }) });
 const MAX_REFUSAL_CHARS = 64 * 1024;
 
-/** Whether a server has refused the first request of earlier versions as one that it does not know. */
-export function refusesBeginning(error: unknown): boolean {
+/** Whether a server has refused `initialize` as a method, or in a version, that it does not know. */
+export function refusesHandshake(error: unknown): boolean {
   if (error instanceof SdkHttpError) return NOT_SPOKEN.has(codeIn(error.data["text"]));
   return error instanceof Error && "code" in error && NOT_SPOKEN.has(error.code);
 }

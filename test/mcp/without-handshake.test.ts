@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
 import { type Manner, open, serverOf } from "../fakes/mcp-http.js";
 
-describe("a server that has no beginning any more, as since the protocol's version of 2026-07-28,", () => {
+describe("a server without a handshake, as since the protocol's version of 2026-07-28,", () => {
   const refusing =
     (code: number, error: object): Manner =>
     ({ method, id }, response) => {
