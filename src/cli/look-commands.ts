@@ -1,15 +1,9 @@
 import type { Command } from "commander";
-import type { PruneOptions } from "./commands/prune.js";
-import type { InboxOptions } from "./commands/inbox.js";
-import type { ExitCode } from "./output.js";
-import type { WatchOptions } from "./commands/watch.js";
-import type { RunsOptions } from "./run-filter.js";
-
-type Finish = (code: ExitCode) => void;
-const JSON_OPTION = ["--json", "print JSON for programs"] as const;
+import { JSON_OPTION } from "./common-options.js";
+import type { WhenCalled } from "./when-called.js";
 
 /** The commands that show what there is of runs. Each is loaded when it is called. */
-export function addLookCommands(program: Command, finish: Finish): void {
+export function addLookCommands(program: Command, whenCalled: WhenCalled): void {
   const runs = program
     .command("runs")
     .enablePositionalOptions()
@@ -25,9 +19,7 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--query <query>", "those that Temporal finds with a query as well")
     .option("--limit <n>", "how many at most (default: 50)")
     .option(...JSON_OPTION)
-    .action(async (options: RunsOptions) =>
-      finish(await (await import("./commands/runs.js")).runsCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/runs.js")).runsCommand));
   runs
     .command("prune")
     .description("remove runs of the store at hand that are over, with all their files in it")
@@ -37,25 +29,19 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--unknown", "those as well that are not over by their files, and that Temporal knows nothing of")
     .option("--dry-run", "say what would go, and remove nothing")
     .option(...JSON_OPTION)
-    .action(async (options: PruneOptions) =>
-      finish(await (await import("./commands/prune.js")).runsPruneCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/prune.js")).runsPruneCommand));
   program
     .command("watch <runId>")
     .description("watch a run, from its beginning, until it is over or asks something")
     .option("--tail <n>", "from its last n events on")
     .option("--events", "print every event as JSON, one on a line (schemas/events.schema.json)")
     .option("--notify", "a notice on the desktop when it is over or asks, where the terminal can")
-    .action(async (runId: string, options: WatchOptions) =>
-      finish(await (await import("./commands/watch.js")).watchCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/watch.js")).watchCommand));
   program
     .command("compare <runId> <runId2>")
     .description("set two runs beside each other, such as one and its fork: path, refusals, usage, artifacts")
     .option(...JSON_OPTION)
-    .action(async (runId: string, other: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/compare.js")).compareCommand(runId, other, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/compare.js")).compareCommand));
   program
     .command("inbox")
     .description("list the questions that wait, of all stores, oldest first")
@@ -64,7 +50,5 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--project <project>", "those of one project: a directory, a name or an id")
     .option("--store <store>", "those of one store: its name or id")
     .option(...JSON_OPTION)
-    .action(async (options: InboxOptions) =>
-      finish(await (await import("./commands/inbox.js")).inboxCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/inbox.js")).inboxCommand));
 }

@@ -4,6 +4,7 @@ import { defined } from "../core/defined.js";
 import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import { UsageError } from "./output.js";
+import { eachTime } from "./common-options.js";
 
 export interface ModelChoice {
   readonly model?: string;
@@ -22,12 +23,8 @@ export function withModelOptions(command: Command, otherwise: string): Command {
     .option(
       "--fallback <name>",
       "a name of models, asked where the model fails; may be given several times",
-      each,
+      eachTime,
     );
-}
-
-function each(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 /** The configuration with the endpoint that was typed, for a worker of the command's own. It gets no key that was given for another. */

@@ -1,81 +1,59 @@
 import type { Command } from "commander";
-import type { ForkOptions } from "./commands/fork.js";
-import type { RetryOptions } from "./commands/retry.js";
-import type { BudgetOptions } from "./commands/operate.js";
 import { withModelOptions } from "./model-options.js";
-import type { ExitCode } from "./output.js";
-import type { RestoreOptions } from "./commands/restore.js";
-
-type Finish = (code: ExitCode) => void;
-const JSON_OPTION = ["--json", "print JSON for programs"] as const;
+import { JSON_OPTION, eachTime } from "./common-options.js";
+import type { WhenCalled } from "./when-called.js";
 
 /** The commands that operate runs, and what they need. Each is loaded when it is called. */
-export function addOperateCommands(program: Command, finish: Finish): void {
+export function addOperateCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("doctor")
     .description("look at everything that a run needs, and say what to mend")
     .option("--no-models", "ask no model (each gets two small requests)")
     .option(...JSON_OPTION)
-    .action(async (options: { models?: boolean; json?: boolean }) =>
-      finish(await (await import("./commands/doctor.js")).doctorCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/doctor.js")).doctorCommand));
   program
     .command("notify")
     .description("the webhooks of the settings")
     .command("test [webhook]")
     .description("send each, or one, a trial message, and say what came of it")
     .option(...JSON_OPTION)
-    .action(async (webhook: string | undefined, options: { json?: boolean }) =>
-      finish(await (await import("./commands/notify.js")).notifyTestCommand(webhook, options)),
-    );
-  addTellingCommands(program, finish);
-  addGoOnCommands(program, finish);
+    .action(whenCalled(async () => (await import("./commands/notify.js")).notifyTestCommand));
+  addTellingCommands(program, whenCalled);
+  addGoOnCommands(program, whenCalled);
   program
     .command("replay <runIdOrFile>")
     .description("replay a history against the code at hand, and say where it departs")
     .option(...JSON_OPTION)
-    .action(async (what: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/replay.js")).replayCommand(what, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/replay.js")).replayCommand));
   program
     .command("export <runId>")
     .description("history, document, audit log and conversation of a run as one zip file")
     .option("--output <file>", "where to; what is there is replaced (default: run-<runId>.zip)")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: { output?: string; json?: boolean }) =>
-      finish(await (await import("./commands/export.js")).exportCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/export.js")).exportCommand));
 }
 
-function addTellingCommands(program: Command, finish: Finish): void {
+function addTellingCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("pause <runId>")
     .description("let a run stop before its next model turn")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/operate.js")).pauseCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/operate.js")).pauseCommand));
   program
     .command("resume <runId>")
     .description("let a paused run go on")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/operate.js")).resumeCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/operate.js")).resumeCommand));
   program
     .command("cancel <runId>")
     .description("stop a run, a running model call included")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/operate.js")).cancelCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/operate.js")).cancelCommand));
   program
     .command("finish <runId>")
     .description("end a bundle run as completed")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/operate.js")).finishCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/operate.js")).finishCommand));
   program
     .command("budget <runId>")
     .description("add to a run's budget; a run that waits for it goes on")
@@ -84,12 +62,10 @@ function addTellingCommands(program: Command, finish: Finish): void {
     .option("--add-cost <amount>", "cost, in the currency of the prices")
     .option("--scope <scope>", "run or node (default: the one whose limit was reached)")
     .option(...JSON_OPTION)
-    .action(async (runId: string, options: BudgetOptions) =>
-      finish(await (await import("./commands/operate.js")).budgetCommand(runId, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/operate.js")).budgetCommand));
 }
 
-function addGoOnCommands(program: Command, finish: Finish): void {
+function addGoOnCommands(program: Command, whenCalled: WhenCalled): void {
   const asBefore = "default: the run's";
   withFollowOptions(
     program
@@ -98,17 +74,13 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--max-turns-per-node <n>", "another limit than the run was started with")
       .option("--max-turns-per-run <n>", "another limit than the run was started with"),
     asBefore,
-  ).action(async (runId: string, options: RetryOptions) =>
-    finish(await (await import("./commands/retry.js")).retryCommand(runId, options)),
-  );
+  ).action(whenCalled(async () => (await import("./commands/retry.js")).retryCommand));
   withFollowOptions(
     program
       .command("restore [runId...]")
       .description("start runs again that Temporal has lost, each from its document")
       .option("--all", "all runs that are not over and that Temporal does not know"),
-  ).action(async (runIds: readonly string[], options: RestoreOptions) =>
-    finish(await (await import("./commands/restore.js")).restoreCommand(runIds, options)),
-  );
+  ).action(whenCalled(async () => (await import("./commands/restore.js")).restoreCommand));
   withFollowOptions(
     program
       .command("fork <runId>")
@@ -119,14 +91,7 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--project <dir>", "on another project; its files are restored as they were")
       .option("--allow-missing", "begin also where some of these files can no longer be restored"),
     asBefore,
-  ).action(async (runId: string, options: ForkOptions) =>
-    finish(await (await import("./commands/fork.js")).forkCommand(runId, options)),
-  );
-}
-
-/** An option that may be given several times. */
-function eachTime(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+  ).action(whenCalled(async () => (await import("./commands/fork.js")).forkCommand));
 }
 
 function withFollowOptions(command: Command, model?: string): Command {

@@ -1,13 +1,9 @@
 import type { Command } from "commander";
-import type { NewOptions } from "./commands/package-new.js";
-import type { GraphOptions } from "./commands/package-graph.js";
-import type { PackOptions } from "./commands/package-pack.js";
-import type { TestOptions } from "./commands/package-test.js";
-import type { ExitCode } from "./output.js";
+import { JSON_OPTION } from "./common-options.js";
+import type { WhenCalled } from "./when-called.js";
 
 /** The commands for those who write packages. */
-export function addWritingCommands(packages: Command, finish: (code: ExitCode) => void): void {
-  const json = ["--json", "print JSON for programs"] as const;
+export function addWritingCommands(packages: Command, whenCalled: WhenCalled): void {
   packages
     .command("new <dir>")
     .description("make a package to begin with; at a terminal, without options, asks what it is to have")
@@ -22,26 +18,20 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
       "--agents <ids>",
       "who works: the last one decides and ends, the others take the steps; or how many (default: author)",
     )
-    .option(...json)
-    .action(async (dir: string, options: NewOptions) =>
-      finish(await (await import("./commands/package-new.js")).packageNewCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package-new.js")).packageNewCommand));
   packages
     .command("graph <source>")
     .description("draw the nodes of a package and the ways between them: of a directory or a .bmad file")
     .option("--format <format>", "text, or mermaid for documents", "text")
     .option("--workflow <id>", "only this one, where there are several")
-    .action(async (source: string, options: GraphOptions) =>
-      finish(await (await import("./commands/package-graph.js")).packageGraphCommand(source, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/package-graph.js")).packageGraphCommand));
   packages
     .command("pack <dir>")
     .description("make the .bmad archive of a package directory: the same bytes for the same files")
     .option("--out <file>", "the archive (default: <name>-<version>.bmad, here)")
-    .option(...json)
-    .action(async (dir: string, options: PackOptions) =>
-      finish(await (await import("./commands/package-pack.js")).packagePackCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package-pack.js")).packagePackCommand));
   packages
     .command("test [dir]")
     .description("run the tests of a package, tests/*.yaml, each with a store and a project of its own")
@@ -50,8 +40,6 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
     .option("--max-cost <amount>", "with --models: what all runs together may cost; needs the models' prices")
     .option("--record <run>", "run none: make one of a run, with what its model answered")
     .option("--as <name>", "with --record: how it is called (default: run-<its id>)")
-    .option(...json)
-    .action(async (dir: string | undefined, options: TestOptions) =>
-      finish(await (await import("./commands/package-test.js")).packageTestCommand(dir ?? ".", options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package-test.js")).packageTestCommand));
 }

@@ -20,16 +20,11 @@ import { refuseOuterOptions } from "./outer-options.js";
 import { unexpected } from "./unexpected.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
-import type { ServeOptions } from "./commands/dev.js";
 import { withStepOption } from "./step-option.js";
 import { addStoreCommands } from "./store-commands.js";
 import { addTrustCommands } from "./trust-commands.js";
-import type { ImportOptions } from "./commands/package-import.js";
-import type { ArtifactsOptions } from "./commands/artifacts.js";
-import type { AnswerOptions } from "./commands/answer.js";
-import type { TranscriptOptions } from "./commands/transcript.js";
-import type { BundleRunOptions, RunOptions } from "./commands/run.js";
-import type { UiOptions } from "./commands/ui.js";
+import { JSON_OPTION } from "./common-options.js";
+import { type WhenCalled, whenCalledTelling } from "./when-called.js";
 
 const EPILOGUE = `
 Environment:
@@ -44,10 +39,7 @@ Completion by the tab key: source <(interlock completion bash), or zsh, fish, po
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget,
 130 or 143 stopped by a signal before it was done.`;
 
-/**
- * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need
- * no Temporal SDK, which takes most of the start-up time.
- */
+/** The command line. `finish` is told each command's exit code. */
 export function buildProgram(finish: (code: ExitCode) => void): Command {
   const program: Command = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
@@ -68,39 +60,33 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
     .hook("preAction", (_program, command) => refuseOuterOptions(command))
     .hook("preAction", (_program, command) => refuseEmptyValues(command))
     .hook("preAction", (_program, command) => resolveRuns(command));
-  const json = ["--json", "print JSON for programs"] as const;
+  const whenCalled = whenCalledTelling(finish);
 
   program
     .command("demo")
     .description("run the example package, everything embedded")
     .option("--rehearse", "without a model, even where one is configured")
-    .option(...json)
-    .action(async (options: { json?: boolean; rehearse?: boolean }) =>
-      finish(await (await import("./commands/demo.js")).demoCommand(options)),
-    );
-  addServeCommands(program, finish);
-  addUiCommand(program, finish);
-  addRunCommand(program, finish);
-  addLookCommands(program, finish);
-  addStoreCommands(program, finish);
-  addTrustCommands(program, finish);
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/demo.js")).demoCommand));
+  addServeCommands(program, whenCalled);
+  addUiCommand(program, whenCalled);
+  addRunCommand(program, whenCalled);
+  addLookCommands(program, whenCalled);
+  addStoreCommands(program, whenCalled);
+  addTrustCommands(program, whenCalled);
   program
     .command("status <runId>")
     .description("where a run stands")
-    .option(...json)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/status.js")).statusCommand(runId, options)),
-    );
-  addReadingCommands(program, finish);
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/status.js")).statusCommand));
+  addReadingCommands(program, whenCalled);
   program
     .command("state <runId>")
     .description("the graph state of a run that carries a story")
     .option("--at <n>", "as it was after the nth node visit; 0 is the beginning (default: now)")
     .option("--diff <m>", "what changed between that and the mth visit")
-    .option(...json)
-    .action(async (runId: string, options: { at?: string; diff?: string; json?: boolean }) =>
-      finish(await (await import("./commands/state.js")).stateCommand(runId, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/state.js")).stateCommand));
   program
     .command("answer <runId> [text]")
     .description("answer the question a run waits with: a text, - for standard input, or nothing for $EDITOR")
@@ -108,23 +94,19 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
     .option("--node <id>", "only if the run asks at this node")
     .option("--question <id>", "only if it is this question, as inbox shows it: <visit>.<turn>")
     .option("--as <name>", "who answers (default: user@host)")
-    .option(...json)
-    .action(async (runId: string, text: string | undefined, options: AnswerOptions) =>
-      finish(await (await import("./commands/answer.js")).answerCommand(runId, text, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/answer.js")).answerCommand));
   program
     .command("audit")
     .description("audit logs")
     .command("verify <runId>")
     .description("check that a run's audit log is whole")
-    .option(...json)
-    .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/audit.js")).auditVerifyCommand(runId, options)),
-    );
-  addOperateCommands(program, finish);
-  addProjectCommands(program, finish);
-  addPackageCommands(program, finish);
-  addBundleCommands(program, finish);
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/audit.js")).auditVerifyCommand));
+  addOperateCommands(program, whenCalled);
+  addProjectCommands(program, whenCalled);
+  addPackageCommands(program, whenCalled);
+  addBundleCommands(program, whenCalled);
   return program;
 }
 
@@ -134,30 +116,24 @@ async function resolveRuns(command: Command): Promise<void> {
   await resolveRunArguments(command);
 }
 
-function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
+function addServeCommands(program: Command, whenCalled: WhenCalled): void {
   withServeOptions(program.command("dev"))
     .description("embedded Temporal server, Web UI, worker and page, in the foreground")
     .option("--no-page", "without the page")
-    .action(async (options: ServeOptions) =>
-      finish(await (await import("./commands/dev.js")).devCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/dev.js")).devCommand));
   withServeOptions(program.command("worker"))
     .description("a worker against the configured Temporal, in the foreground")
-    .action(async (options: ServeOptions) =>
-      finish(await (await import("./commands/dev.js")).workerCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/dev.js")).workerCommand));
 }
 
-function addUiCommand(program: Command, finish: (code: ExitCode) => void): void {
+function addUiCommand(program: Command, whenCalled: WhenCalled): void {
   program
     .command("ui")
     .description("a page to watch runs, answer them and start them, on this machine, in the foreground")
     .option("--port <n>", "the port (default: 8234, or any that is free)")
     .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
     .option("--no-open", "print the link, and open no browser")
-    .action(async (options: UiOptions) =>
-      finish(await (await import("./commands/ui.js")).uiCommand(options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/ui.js")).uiCommand));
 }
 
 function withServeOptions(command: Command): Command {
@@ -172,68 +148,53 @@ function withServeOptions(command: Command): Command {
     .option("--log-level <level>", "trace, debug, info, warn or error (default: info)");
 }
 
-function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {
-  const json = ["--json", "print JSON for programs"] as const;
+function addReadingCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("transcript <runId>")
     .description("what was said in a run, as Markdown")
     .option("--node <id>", "the visits of one node")
     .option("--results", "with the results of tool calls")
     .option("--reasoning", "with what models have thought, where their providers say it")
-    .option(...json)
-    .action(async (runId: string, options: TranscriptOptions) =>
-      finish(await (await import("./commands/transcript.js")).transcriptCommand(runId, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/transcript.js")).transcriptCommand));
   program
     .command("artifacts <runId> [name]")
     .description("list what a run has made; print or save it")
     .option("--save <dir>", "save below a directory, all or the one that is named")
     .option("--output <file>", "save the one that is named to a file")
     .option("--force", "replace files that are there")
-    .option(...json)
-    .action(async (runId: string, name: string | undefined, options: ArtifactsOptions) =>
-      finish(await (await import("./commands/artifacts.js")).artifactsCommand(runId, name, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/artifacts.js")).artifactsCommand));
 }
 
-function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {
-  const json = ["--json", "print JSON for programs"] as const;
+function addProjectCommands(program: Command, whenCalled: WhenCalled): void {
   const projects = program.command("project").description("where runs of this store may work");
   projects
     .command("add <dir>")
     .description("register a project (interlock run does it by itself)")
     .option("--read-only", "for bundles and cores: runs may read it, and write nothing")
-    .option(...json)
-    .action(async (dir: string, options: { readOnly?: boolean; json?: boolean }) =>
-      finish(await (await import("./commands/project.js")).projectAddCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/project.js")).projectAddCommand));
   projects
     .command("list")
     .description("list the registered projects")
-    .option(...json)
-    .action(async (options: { json?: boolean }) =>
-      finish(await (await import("./commands/project.js")).projectListCommand(options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/project.js")).projectListCommand));
   projects
     .command("remove <dir>")
     .description("take a project off the list; its files stay")
-    .option(...json)
-    .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/project.js")).projectRemoveCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/project.js")).projectRemoveCommand));
 }
 
-function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {
-  const json = ["--json", "print JSON for programs"] as const;
+function addPackageCommands(program: Command, whenCalled: WhenCalled): void {
   const packages = program.command("package").description("workflow packages");
-  addWritingCommands(packages, finish);
+  addWritingCommands(packages, whenCalled);
   packages
     .command("check <dir>")
     .description("check a package and list every finding")
-    .option(...json)
-    .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/package.js")).packageCheckCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package.js")).packageCheckCommand));
   packages
     .command("import <source>")
     .description(
@@ -243,44 +204,33 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     .option("--workflow <name>", "which one, where there are several")
     .option("--all", "all of them, each into a directory of its own")
     .option("--install", "put it into the store as well; prints its id")
-    .option(...json)
-    .action(async (source: string, options: ImportOptions) =>
-      finish(await (await import("./commands/package-import.js")).packageImportCommand(source, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package-import.js")).packageImportCommand));
   packages
     .command("list")
     .description("list the installed packages")
-    .option(...json)
-    .action(async (options: { json?: boolean }) =>
-      finish(await (await import("./commands/package.js")).packageListCommand(options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package.js")).packageListCommand));
   packages
     .command("install <source>")
     .description("install a package directory or a .bmad file; prints its id")
-    .option(...json)
-    .action(async (source: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/package.js")).packageInstallCommand(source, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package.js")).packageInstallCommand));
   packages
     .command("show <packageId>")
     .description("workflows, agents and nodes of an installed package")
-    .option(...json)
-    .action(async (packageId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/package.js")).packageShowCommand(packageId, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package.js")).packageShowCommand));
   packages
     .command("remove <packageId>")
     .description("remove an installed package")
-    .option(...json)
-    .action(async (packageId: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/package.js")).packageRemoveCommand(packageId, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/package.js")).packageRemoveCommand));
 }
 
 const DEFAULT_MODEL = "default: INTERLOCK_MODEL, else model of settings.json";
 
-function addBundleCommands(program: Command, finish: (code: ExitCode) => void): void {
-  const json = ["--json", "print JSON for programs"] as const;
+function addBundleCommands(program: Command, whenCalled: WhenCalled): void {
   const bundles = program.command("bundle").description("workflows that the model orchestrates itself");
   const command = withBudgetOptions(
     bundles
@@ -302,27 +252,21 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
-    .option(...json)
-    .action(async (workflow: string, options: BundleRunOptions) =>
-      finish(await (await import("./commands/run.js")).bundleRunCommand(workflow, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/run.js")).bundleRunCommand));
   bundles
     .command("list <dir>")
     .description("list every workflow and agent, with what is missing")
-    .option(...json)
-    .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/bundle.js")).bundleListCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/bundle.js")).bundleListCommand));
   bundles
     .command("check <dir>")
     .description("check that every workflow can be run")
-    .option(...json)
-    .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./commands/bundle.js")).bundleCheckCommand(dir, options)),
-    );
+    .option(...JSON_OPTION)
+    .action(whenCalled(async () => (await import("./commands/bundle.js")).bundleCheckCommand));
 }
 
-function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
+function addRunCommand(program: Command, whenCalled: WhenCalled): void {
   withStepOption(withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL))
     .description(
       "run a package (a directory, a .bmad file or an installed package's id, name or name@version) on a project",
@@ -352,9 +296,7 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option("--json", "print one JSON object at the end")
-    .action(async (packageArgument: string, options: RunOptions) =>
-      finish(await (await import("./commands/run.js")).runCommand(packageArgument, options)),
-    );
+    .action(whenCalled(async () => (await import("./commands/run.js")).runCommand));
 }
 
 /** The library for it looks at all commands, and is loaded for nothing else. */

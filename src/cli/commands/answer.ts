@@ -10,7 +10,7 @@ import { CommandError, type ExitCode, printNote, printNoteBlock } from "../outpu
 import { wayOn } from "../run-report.js";
 import { tellPrepared } from "../tell.js";
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly file?: string;
   readonly node?: string;
   readonly question?: string;

@@ -25,7 +25,7 @@ import { saveFile } from "../../store/disk/save-file.js";
 import { type Column, tableLines } from "../table.js";
 import { wordsOf } from "../../core/system-code.js";
 
-export interface ArtifactsOptions {
+interface ArtifactsOptions {
   readonly save?: string;
   readonly output?: string;
   readonly force?: boolean;

@@ -33,7 +33,7 @@ import { saveFile } from "../../store/disk/save-file.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { systemCode, wordsOf } from "../../core/system-code.js";
 
-export interface AttestOptions {
+interface AttestOptions {
   readonly key?: readonly string[];
   readonly output?: string;
 }
@@ -145,7 +145,7 @@ function isRehearsal(request: JsonObject): boolean {
   return typeof input === "object" && input !== null && "rehearsal" in input;
 }
 
-export interface VerifyOptions extends ArtifactPlaces {
+interface VerifyOptions extends ArtifactPlaces {
   readonly key?: readonly string[];
   readonly json?: boolean;
 }

@@ -10,7 +10,7 @@ import { notListening } from "../../environment/listen-address.js";
 
 const HOST = "127.0.0.1";
 
-export interface CodecServerCommand {
+interface CodecServerCommand {
   readonly port?: string;
   readonly origin?: readonly string[];
 }

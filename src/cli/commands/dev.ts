@@ -14,7 +14,7 @@ import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
 
-export interface ServeOptions {
+interface ServeOptions {
   /** Nothing is said of the runs. */
   readonly quiet?: boolean;
   /** The page is served, too. */
@@ -27,7 +27,7 @@ export interface ServeOptions {
 }
 
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
-export async function devCommand(options: ServeOptions = {}): Promise<ExitCode> {
+export async function devCommand(options: ServeOptions): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   if (config.temporal !== undefined) {
     throw new UsageError("A Temporal is configured, and dev runs the embedded one. Use: interlock worker");
@@ -36,7 +36,7 @@ export async function devCommand(options: ServeOptions = {}): Promise<ExitCode> 
 }
 
 /** `interlock worker`: a worker against the configured Temporal, until Ctrl-C. */
-export async function workerCommand(options: ServeOptions = {}): Promise<ExitCode> {
+export async function workerCommand(options: ServeOptions): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   if (config.temporal === undefined) {
     throw new UsageError(

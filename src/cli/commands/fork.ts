@@ -9,7 +9,7 @@ import { wholeNumber } from "../numbers.js";
 import { type ExitCode, UsageError, printNote, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
 
-export interface ForkOptions extends GoOnOptions {
+interface ForkOptions extends GoOnOptions {
   readonly fromNode?: string;
   readonly atVisit?: string;
   readonly set?: readonly string[];

@@ -24,7 +24,7 @@ import { filterOf } from "../run-filter.js";
 import { shortName, timeOf } from "../run-rows.js";
 import { type Column, tableLines } from "../table.js";
 
-export interface InboxOptions {
+interface InboxOptions {
   readonly watch?: boolean;
   readonly project?: string;
   readonly store?: string;

@@ -98,7 +98,7 @@ async function outcomeOf(run: RunHandle): Promise<Outcome> {
   }
 }
 
-export interface BudgetOptions extends JsonOption {
+interface BudgetOptions extends JsonOption {
   readonly addTurns?: string;
   readonly addTokens?: string;
   readonly addCost?: string;

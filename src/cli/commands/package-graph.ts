@@ -5,7 +5,7 @@ import { loadPackageSource } from "../../store/packages/package-source.js";
 import { EXIT, type ExitCode, UsageError, print } from "../output.js";
 import { printFindings } from "./package.js";
 
-export interface GraphOptions {
+interface GraphOptions {
   readonly format: string;
   readonly workflow?: string;
 }

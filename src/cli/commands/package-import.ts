@@ -21,7 +21,7 @@ import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly out?: string;
   readonly workflow?: string;
   readonly all?: boolean;

@@ -14,7 +14,7 @@ import { type Ask, openPrompt } from "../questions.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
 
-export interface NewOptions {
+interface NewOptions {
   readonly name?: string;
   readonly steps?: string;
   readonly branch?: string;

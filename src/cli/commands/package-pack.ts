@@ -8,7 +8,7 @@ import { packPackage, readPackable } from "../../store/packages/pack-package.js"
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { printFindings } from "./package.js";
 
-export interface PackOptions {
+interface PackOptions {
   readonly out?: string;
   readonly json?: boolean;
 }

@@ -20,7 +20,7 @@ import { type TestResult, runTest } from "../testing/run-test.js";
 import { isolated, openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
 
-export interface TestOptions {
+interface TestOptions {
   readonly test?: string;
   readonly json?: boolean;
   /** A run that becomes a test. */
@@ -33,7 +33,7 @@ export interface TestOptions {
 }
 
 /** `interlock package test`: runs the tests of a package, each on the real engine in a place of its own. */
-export async function packageTestCommand(dir: string, options: TestOptions): Promise<ExitCode> {
+export async function packageTestCommand(dir = ".", options: TestOptions): Promise<ExitCode> {
   const root = resolve(dir);
   const entry = await stat(root).catch(() => undefined);
   if (entry?.isDirectory() !== true) {

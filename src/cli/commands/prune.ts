@@ -24,7 +24,7 @@ import { referenceOf, withTemporal } from "../run-session.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { temporalWords } from "../../client/temporal-words.js";
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly olderThan?: string;
   readonly keep?: string;
   readonly withHistory?: boolean;
@@ -33,7 +33,7 @@ export interface PruneOptions {
   readonly json?: boolean;
 }
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly grace?: string;
   readonly dryRun?: boolean;
   readonly json?: boolean;

@@ -18,7 +18,7 @@ import { reportDetached } from "../start-run.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { wordsOf } from "../../core/system-code.js";
 
-export interface RestoreOptions extends GoOnOptions {
+interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;
 }
 

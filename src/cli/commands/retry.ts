@@ -6,7 +6,7 @@ import { wholeNumber } from "../numbers.js";
 import type { RunStatus } from "../../store/runs/status-file.js";
 import { type ExitCode, printNote } from "../output.js";
 
-export interface RetryOptions extends GoOnOptions {
+interface RetryOptions extends GoOnOptions {
   readonly maxTurnsPerNode?: string;
   readonly maxTurnsPerRun?: string;
 }

@@ -26,11 +26,11 @@ interface FollowOptions extends ModelChoice {
   readonly printInput?: boolean;
 }
 
-export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
+interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
   /** The store that has the project: its name or id. */
   readonly store?: string;
 }
-export interface BundleRunOptions extends BundleChoice, FollowOptions {
+interface BundleRunOptions extends BundleChoice, FollowOptions {
   /** The store that has the project: its name or id. */
   readonly store?: string;
 }

@@ -8,7 +8,7 @@ import { read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 
-export interface StateOptions {
+interface StateOptions {
   readonly at?: string;
   readonly diff?: string;
   readonly json?: boolean;

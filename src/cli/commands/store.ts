@@ -9,7 +9,7 @@ import { type RestoreReport, restoreStore } from "../../store/backup/restore-sto
 import { isOpenToRuns } from "../open-to-runs.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly store?: string;
   readonly json?: boolean;
 }

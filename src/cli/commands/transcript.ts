@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UsageError, print, printBlock, printJson, printNot
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 
-export interface TranscriptOptions {
+interface TranscriptOptions {
   readonly node?: string;
   readonly results?: boolean;
   readonly reasoning?: boolean;

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, UsageError, print } from "../output.js";
 import { startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 
-export interface UiOptions {
+interface UiOptions {
   readonly port?: string;
   readonly host?: string;
   /** False: the link is printed only. */

@@ -27,7 +27,7 @@ import { webLinkOf } from "../web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import { shellName } from "../../core/text.js";
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly tail?: string;
   readonly events?: boolean;
   /** A notice on the desktop when it ends or asks. */

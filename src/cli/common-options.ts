@@ -1,0 +1,7 @@
+/** Of commands that answer programs. */
+export const JSON_OPTION = ["--json", "print JSON for programs"] as const;
+
+/** Of an option that may be given several times. */
+export function eachTime(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
