@@ -10,6 +10,7 @@ import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { type OpenRunDeps, beginExecution, runRef, unopened, workflowOf } from "./begin-execution.js";
 import { unwrap } from "./failures.js";
 import { chooseModels } from "./run-models.js";
+import { defined } from "../core/defined.js";
 
 type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 
@@ -39,10 +40,7 @@ export async function openBundleRun(
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),
       activeAgentId,
-      ...(coreRoot === undefined ? {} : { coreRoot }),
-      ...(agentFile === undefined ? {} : { agentFile }),
-      ...(sessionId === undefined ? {} : { sessionId }),
-      ...(outputRoot === undefined ? {} : { outputRoot }),
+      ...defined({ coreRoot, agentFile, sessionId, outputRoot }),
     }),
   );
   const ref: RunRef = { ...runRef(store, metadata, input), kind: "bundle" };
@@ -56,7 +54,7 @@ export async function openBundleRun(
   return {
     run,
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
-    ...(models === undefined ? {} : { models }),
+    ...defined({ models }),
   };
 }
 

@@ -58,7 +58,7 @@ export async function openGraphRun(
       projectRoot: project.path,
       packageId,
       activeAgentId,
-      ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
+      ...defined({ workflowRef: input.workflowRef }),
       ...(input.parent === undefined ? {} : { parentRunId: input.parent.runId }),
       ...defined({ variables: input.parent?.variables }),
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
@@ -86,10 +86,9 @@ export async function openGraphRun(
   return {
     run,
     graph,
-    ...defined({ wholeRunConversation, steps }),
-    ...(models === undefined ? {} : { models }),
+    ...defined({ wholeRunConversation, steps, models }),
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
-    ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),
+    ...defined({ graphState: point?.graphState }),
   };
 }
 

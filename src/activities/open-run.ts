@@ -87,9 +87,7 @@ function requestOf(
   return {
     input: found as unknown as JsonObject, // plain data
     origin: {
-      ...(workflowId === undefined ? {} : { workflowId }),
-      ...(executionId === undefined ? {} : { executionId }),
-      ...(signed === undefined ? {} : { signed }),
+      ...defined({ workflowId, executionId, signed }),
       ...(seals ? { sealed: true } : {}),
     },
   };
@@ -117,7 +115,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
     deps.seals !== true && input.searchAttributes === true && (found ?? ALL).length === ALL.length;
   return {
     ...ABILITIES,
-    ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
+    ...defined({ modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(look === undefined || isSaid ? {} : { searchAttributes: found ?? [] }),
     ...(deps.seals === true ? { seals: true as const } : {}),
@@ -143,10 +141,10 @@ function toResumedRun({ status, said, graphState, ...point }: ResumePoint): Resu
   return {
     ...point,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
-    ...(status?.raises === undefined ? {} : { raises: status.raises }),
+    ...defined({ raises: status?.raises }),
     answers: said.map(toAnswer),
     ...(status?.phase === "completed" ? { isCompleted: true } : {}),
-    ...(graphState === undefined ? {} : { story: graphState }),
+    ...defined({ story: graphState }),
   };
 }
 

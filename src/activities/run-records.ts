@@ -69,7 +69,7 @@ export async function recordPhase(
     usage: addUsage(usage, spent ?? {}),
     ...defined({ fault, question, answeredBy, lastAnswer }),
     ...(paused === true ? { paused } : {}),
-    ...(budget === undefined ? {} : { budget }),
+    ...defined({ budget }),
     ...(raises === undefined ? {} : { raises: [...raises] }),
   };
   await files.status.write(status, async (lock) => {

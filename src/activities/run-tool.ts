@@ -82,7 +82,7 @@ async function runBundleTool(
   unwrap(await bundles.checkRoots(run.runId));
   const { result, code, audit } = await bundles.executeForEngine(
     { toolCallId: call.id, context: { runId: run.runId, agentId, execution: executionOf(run) }, ...call },
-    { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
+    { nodeId, now, ...defined({ refusal }) },
   );
   const { path } = result;
   const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS).toWellFormed() } : {};
@@ -104,7 +104,7 @@ const MAX_PATH_CHARS = "@project/".length + MAX_ARTIFACT_PATH_CHARS;
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
 export function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
   const changes = {
-    ...(state === undefined ? {} : { state }),
+    ...defined({ state }),
     ...(stateConflict === true ? { stateConflict } : {}),
     audit,
   };

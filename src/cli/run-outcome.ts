@@ -7,6 +7,7 @@ import type { RunState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 import { read } from "./run-folder.js";
 import { reportFromStore } from "./run-report.js";
+import { defined } from "../core/defined.js";
 
 /** What a run has come to: what it is judged by, and set beside another by. */
 export interface RunOutcome {
@@ -58,8 +59,7 @@ export async function outcomeOf(
     runId: facts.metadata.runId,
     packageId,
     phase,
-    ...(forkedFrom === undefined ? {} : { forkedFrom }),
-    ...(model === undefined ? {} : { model }),
+    ...defined({ forkedFrom, model }),
     path: await pathOf(reader, runId, phase),
     refusals: await refusalsOf(reader, runId),
     usage,
@@ -124,7 +124,7 @@ async function artifactsOf(reader: StoreReader, run: string): Promise<readonly O
     .map(({ path, bytes, sha256, problem }): OutcomeArtifact => {
       const own = written.get(path);
       if (own !== undefined) return { path, bytes: own.bytes ?? null, sha256: own.sha256 };
-      return { path, bytes, sha256, ...(problem === undefined ? {} : { problem }) };
+      return { path, bytes, sha256, ...defined({ problem }) };
     })
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }

@@ -45,7 +45,7 @@ export function joined(
     return {
       ...own,
       ...run,
-      ...(project === undefined ? {} : { project }),
+      ...defined({ project }),
       createdAt,
       startedAt: start,
       inTemporal: true,

@@ -88,8 +88,7 @@ export async function watchWork(
       now: Date.now(),
       seesAnswers,
       hasAnswered: answered === tried,
-      ...defined({ temporal }),
-      ...(answer === undefined ? {} : { answer }),
+      ...defined({ temporal, answer }),
     });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
@@ -141,5 +140,5 @@ function watched(before: WatchedAnswer | undefined, next: LiveAnswer | undefined
   if (next.restarts || before === undefined) return { ...next, shown };
   // Where nothing has come since, what came before still stands.
   const { thinking, calls } = next.lastAt === undefined ? before : next;
-  return { ...next, shown, thinking, calls, ...(came === undefined ? {} : { lastAt: came }) };
+  return { ...next, shown, thinking, calls, ...defined({ lastAt: came }) };
 }

@@ -70,7 +70,7 @@ export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDes
   const taskState: number = pendingWorkflowTask?.state ?? 0;
   const isTaken = taskState === STATE.started;
   const since = isTaken ? undefined : isoOf(pendingWorkflowTask?.originalScheduledTime);
-  return { activities, ...(since === undefined ? {} : { workflowTaskSince: since }) };
+  return { activities, ...defined({ workflowTaskSince: since }) };
 }
 
 /** Temporal's `PendingActivityState` and `PendingWorkflowTaskState`, as far as they matter here. */

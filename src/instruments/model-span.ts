@@ -2,6 +2,7 @@ import type { api } from "@opentelemetry/sdk-node";
 import { redactSecrets } from "../core/prompt/redact.js";
 import type { ChatAnswer, ChatMessage, ChatRequest } from "../model/chat.js";
 import type { RunContext } from "./run-context.js";
+import { defined } from "../core/defined.js";
 
 type Attributes = api.Attributes;
 
@@ -19,8 +20,7 @@ export function requestAttributes({ settings }: ChatRequest, run: RunContext | u
     "gen_ai.request.model": model,
     "server.address": server.address,
     "server.port": server.port,
-    ...(temperature === undefined ? {} : { "gen_ai.request.temperature": temperature }),
-    ...(maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": maxTokens }),
+    ...defined({ "gen_ai.request.temperature": temperature, "gen_ai.request.max_tokens": maxTokens }),
     ...(stream ? { "gen_ai.request.stream": true } : {}),
     ...runAttributes(run),
   };
@@ -31,8 +31,7 @@ export function runAttributes(run: RunContext | undefined): Attributes {
   if (run === undefined) return {};
   return {
     "gen_ai.conversation.id": run.run.runId,
-    ...(run.agentId === undefined ? {} : { "gen_ai.agent.id": run.agentId }),
-    ...(run.nodeId === undefined ? {} : { "interlock.node.id": run.nodeId }),
+    ...defined({ "gen_ai.agent.id": run.agentId, "interlock.node.id": run.nodeId }),
   };
 }
 
@@ -43,9 +42,7 @@ export function answerAttributes({ model, finishReason, usage }: ChatAnswer): At
     "gen_ai.response.finish_reasons": [finishReason],
     "gen_ai.usage.input_tokens": promptTokens,
     "gen_ai.usage.output_tokens": completionTokens,
-    ...(cachedPromptTokens === undefined
-      ? {}
-      : { "gen_ai.usage.cache_read.input_tokens": cachedPromptTokens }),
+    ...defined({ "gen_ai.usage.cache_read.input_tokens": cachedPromptTokens }),
   };
 }
 

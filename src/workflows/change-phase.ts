@@ -9,6 +9,7 @@ import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import { setRunMemo } from "./run-memo.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import { defined } from "../core/defined.js";
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
 export function setSearchAttributes(
@@ -55,14 +56,11 @@ export async function changePhase(
       nodeId: record.nodeId,
       usage: record.carried.usage,
       ...(budget.run === undefined && budget.node === undefined ? {} : { budget }),
-      ...(raises === undefined ? {} : { raises }),
-      ...(answeredBy === undefined ? {} : { answeredBy }),
+      ...defined({ raises, answeredBy }),
       ...(record.question === undefined
         ? {}
         : { question: record.question, asked: questionIn(record.carried) }),
-      ...(again === undefined ? {} : { again }),
-      ...(record.lastAnswer === undefined ? {} : { lastAnswer: record.lastAnswer }),
-      ...(fault === undefined ? {} : { fault }),
+      ...defined({ again, lastAnswer: record.lastAnswer, fault }),
     },
   ]);
   record.noteAudit(audit);

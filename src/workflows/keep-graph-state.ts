@@ -12,6 +12,7 @@ import { failureOf } from "./failures.js";
 import { barsOver, showBar } from "./node-bars.js";
 import { shielded, tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
+import { defined } from "../core/defined.js";
 
 /** When the graph state of a run is kept on disk. Of a run that carries no story, its node boundaries are. */
 
@@ -51,8 +52,7 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
   const graph = heldState(record);
   const input = {
     ...record.scope,
-    ...(graph === undefined ? {} : { graph }),
-    ...(boundary === undefined ? {} : { boundary }),
+    ...defined({ graph, boundary }),
   };
   // Of a run whose steps are nodes it is the node's bar in the timeline.
   const isStep = boundary !== undefined && record.stepsByNode;

@@ -55,7 +55,7 @@ async function goOn(
       update,
       stateSha256,
       now,
-      ...(conditions === undefined ? {} : { conditions }),
+      ...defined({ conditions }),
       ...(below === undefined
         ? {}
         : { below: { runId: below.runId, workflow: below.workflowRef, usage: below.usage } }),

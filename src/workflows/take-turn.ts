@@ -21,6 +21,7 @@ import { failureOf } from "./failures.js";
 import type { RunKind } from "./run-kind.js";
 import { tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
+import { defined } from "../core/defined.js";
 
 /** While no worker has a run's model, one is asked for this often at least. */
 const LONGEST_PAUSE_MS = 30_000;
@@ -49,7 +50,7 @@ export async function takeTurn(
     ahead.push(...(answer.ahead ?? []));
     const { answeredBy } = answer;
     const { missing: _, ...found } = visiting;
-    record.update({ visiting: found, ...(answeredBy === undefined ? {} : { answeredBy }) });
+    record.update({ visiting: found, ...defined({ answeredBy }) });
     record.use({ modelTurns: 1, ...answer.usage });
     record.noteAudit(answer.audit);
     record.note(`model turn ${turn}`);
@@ -89,12 +90,11 @@ async function askModel(
     intent,
     autopilot: record.input.autopilot ?? false,
     conversation: kind.conversation(record),
-    ...(conditions === undefined ? {} : { conditions }),
+    ...defined({ conditions }),
     ...kind.turnDetails(record),
     ...(resumes === undefined || turn > 1 ? {} : { resumes }),
     ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-    ...(correction === undefined ? {} : { correction }),
-    ...(model === undefined ? {} : { model }),
+    ...defined({ correction, model }),
     ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
   };
   const beganAt = Date.now();

@@ -26,7 +26,7 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     );
   }
   const where = {
-    ...(fromNode === undefined ? {} : { fromNode }),
+    ...defined({ fromNode }),
     ...(atVisit === undefined ? {} : { visit: wholeNumber("--at-visit", atVisit, 0) }),
   };
   const set = variablesOf(options.set ?? []);

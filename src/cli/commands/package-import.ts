@@ -20,6 +20,7 @@ import { otherForm } from "../../tools/import/other-forms.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { defined } from "../../core/defined.js";
 
 interface ImportOptions {
   readonly out?: string;
@@ -124,7 +125,7 @@ async function readEntries(named: string): Promise<ReadEntries> {
   );
   const unread = unreadEntries(source.tree).filter(isWithin);
   const other = entries.length === 0 ? await otherForm(path, source) : undefined;
-  return { source, entries, unread, near, ...(other === undefined ? {} : { other }) };
+  return { source, entries, unread, near, ...defined({ other }) };
 }
 
 /** What git clones. */
@@ -222,8 +223,7 @@ function toJson({ imported, out, check, problem, packageId }: Made): object {
     source: entry.path,
     form: entry.form,
     out: problem === undefined ? out : null,
-    ...(packageId === undefined ? {} : { packageId }),
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ packageId, problem }),
     nodes,
     edges,
     findings,

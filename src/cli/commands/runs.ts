@@ -207,7 +207,7 @@ function withStanding(row: RunRow, stores: readonly KnownStore[], polling: Polli
     ...row,
     ...(store === undefined ? {} : { store: { storeId: store.storeId, name: store.name } }),
     ...(polling === undefined ? {} : { polled: polling.polled }),
-    ...(since === undefined ? {} : { notPolledSince: since }),
+    ...defined({ notPolledSince: since }),
   };
 }
 

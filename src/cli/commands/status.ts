@@ -37,7 +37,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     webUi = asked.webUi ?? (config.temporal === undefined ? EMBEDDED_WEB_UI : undefined);
     projectRoot ??= asked.projectRoot;
     isOfFiles = asked.note !== undefined;
-    report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
+    report = asked.report && { ...asked.report, ...defined({ problem }) };
   }
   if (report === undefined)
     throw found?.ok === false

@@ -64,7 +64,7 @@ export async function findResumePoint(files: RunFiles, graph: WorkflowGraph): Pr
     audit: await files.audit.head(),
     status,
     said: await newestWords(files),
-    ...(graphState === undefined ? {} : { graphState }),
+    ...defined({ graphState }),
   });
 }
 

@@ -105,6 +105,6 @@ function openForkWorkspace(
     projectIdentity,
     lockDir,
     keepOut,
-    ...(writer === undefined ? {} : { writer }),
+    ...defined({ writer }),
   });
 }
