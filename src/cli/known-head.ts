@@ -1,4 +1,5 @@
-import { InterlockError, type RunHandle } from "../client/client.js";
+import type { RunHandle } from "../client/client.js";
+import { hasCode } from "../client/interlock-error.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { printNote } from "./output.js";
 import { unexpected } from "./unexpected.js";
@@ -8,7 +9,7 @@ export async function knownHead(run: Pick<RunHandle, "auditHead">): Promise<Audi
   try {
     return await run.auditHead();
   } catch (error) {
-    const isUnknown = error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
+    const isUnknown = hasCode(error, "E_RUN_NOT_FOUND");
     const why = isUnknown
       ? "Temporal knows nothing of this run"
       : `What Temporal knows of this run cannot be read (${await unexpected(error)})`;

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { InterlockError } from "../client/client.js";
 import { signedInput } from "../client/launch-run.js";
 import type { Config } from "../config.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { Store } from "../store/store.js";
-import { CommandError, EXIT, type ExitCode, printJson } from "./output.js";
+import { EXIT, type ExitCode, printJson } from "./output.js";
 import { signerFor } from "./signer.js";
 import type { PreparedRun } from "./start-run.js";
 
@@ -12,15 +11,8 @@ import type { PreparedRun } from "./start-run.js";
 export async function printInput(config: Config, store: Store, prepared: PreparedRun): Promise<ExitCode> {
   const { workflow: type, input: request } = prepared;
   const workflowId = workflowIdOf(randomUUID());
-  try {
-    const sign = await signerFor(config, store);
-    const input = await signedInput(sign, { workflow: type, workflowId, input: request });
-    printJson({ workflowId, type, taskQueue: store.taskQueue, input });
-    return EXIT.done;
-  } catch (error) {
-    if (error instanceof InterlockError) {
-      throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
-    }
-    throw error;
-  }
+  const sign = await signerFor(config, store);
+  const input = await signedInput(sign, { workflow: type, workflowId, input: request });
+  printJson({ workflowId, type, taskQueue: store.taskQueue, input });
+  return EXIT.done;
 }

@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
-import { type PreparedRun, followAndReport, reportDetached, startRun } from "./start-run.js";
+import { type PreparedRun, followAndReport, reportDetached } from "./start-run.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 
 /** Where a run is started, and how it is followed. */
@@ -91,7 +91,7 @@ async function runThere(
   options: ElsewhereOptions,
 ): Promise<ExitCode> {
   const there = sessionAt(session, found.store.taskQueue);
-  const run = await startRun(there, prepared);
+  const run = await prepared.start(there.client);
   const json = options.json ?? false;
   if (options.detach === true) await reportDetached(there, run, { json });
   else printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);

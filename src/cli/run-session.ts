@@ -1,4 +1,5 @@
-import { type InterlockClient, InterlockError, type RunHandle, type RunReference } from "../client/client.js";
+import type { InterlockClient, RunHandle, RunReference } from "../client/client.js";
+import { hasCode } from "../client/interlock-error.js";
 import { printable } from "../core/printable.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { shellName } from "../core/text.js";
@@ -72,7 +73,7 @@ export async function elsewhere(
   run: RunHandle,
 ): Promise<Pick<RunSession, "session" | "reader">> {
   const taskQueue = await run.taskQueue().catch(async (error: unknown) => {
-    const isLost = error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
+    const isLost = hasCode(error, "E_RUN_NOT_FOUND");
     // Its store may be that of the configured queue.
     if (isLost && (await session.hasWorker())) return session.client.taskQueue;
     throw error;
@@ -123,10 +124,7 @@ export async function withRun<T>(
       });
     });
   } catch (error) {
-    if (!(error instanceof InterlockError)) throw error;
-    if (error.code !== "E_RUN_NOT_FOUND") {
-      throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
-    }
+    if (!hasCode(error, "E_RUN_NOT_FOUND")) throw error;
     if (known === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
     throw new CommandError(`${error.message} ${wayBackWords(known)}`, { cause: error });
   }

@@ -1,4 +1,4 @@
-import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
+import type { InterlockClient, RunHandle } from "../client/client.js";
 import { isUnanswered } from "../client/grpc-status.js";
 import type { RunWorkflow } from "../contract/names.js";
 import { shellName } from "../core/text.js";
@@ -123,17 +123,6 @@ export function unfollowed(error: unknown, runId: string, embedded: boolean): un
   const back = embedded ? "Bring both back with: interlock dev" : "";
   const sentence = `Temporal does not answer any more. Run ${runId} is kept, and goes on when Temporal and a worker are back. ${back}`;
   return new CommandError(sentence.trimEnd(), { cause: error });
-}
-
-/** Starts a prepared run; what Temporal refuses becomes a sentence. */
-export async function startRun(session: TemporalSession, prepared: PreparedRun): Promise<RunHandle> {
-  try {
-    return await prepared.start(session.client);
-  } catch (error) {
-    if (error instanceof InterlockError)
-      throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
-    throw error;
-  }
 }
 
 /** Says what was started, for a command that does not follow it. */

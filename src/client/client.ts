@@ -15,7 +15,7 @@ import { parseListing, requireLimit, requireRunName, requireText, requireTexts }
 import { begunWith, refuseInPlain, succeeded } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
-import { InterlockError, fieldsIn, isNotFound, knownFieldsIn } from "./interlock-error.js";
+import { InterlockError, fieldsIn, hasCode, isNotFound, knownFieldsIn } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
 import {
   type ListedRun,
@@ -205,7 +205,7 @@ export class InterlockClient {
     const status = await this.handle({ runId, workflowId })
       .executionStatus()
       .catch((error: unknown) => {
-        if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
+        if (hasCode(error, "E_RUN_NOT_FOUND")) return undefined;
         throw error;
       });
     if (status !== undefined) {

@@ -26,6 +26,11 @@ export class InterlockError extends Error {
   }
 }
 
+/** The client has thrown it, for this reason. */
+export function hasCode(error: unknown, code: Fault["code"]): error is InterlockError {
+  return error instanceof InterlockError && error.code === code;
+}
+
 /** What a program without types hands in and the client cannot take. */
 export function notValid(why: string): InterlockError {
   return new InterlockError({

@@ -1,7 +1,7 @@
 import { type PAUSE_UPDATE, RESUME_UPDATE } from "../contract/names.js";
 import { isOverPhase } from "../core/run/phase.js";
 import type { RunBelowState } from "../core/run/run-state.js";
-import { InterlockError } from "./interlock-error.js";
+import { InterlockError, hasCode } from "./interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
 import { runsBelow } from "./runs-below.js";
 import { silentBelow } from "./standing-below.js";
@@ -25,7 +25,7 @@ export async function tellBelow(
       await tell(run);
       told.push({ runId, workflowRef });
     } catch (error) {
-      if (!isRefused(error)) throw error; // it has ended meanwhile
+      if (!hasCode(error, "E_PRECONDITION_FAILED")) throw error; // it has ended meanwhile
     }
   }
   const silent = silentBelow(below, own);
@@ -33,8 +33,4 @@ export async function tellBelow(
   const is = wasPaused ? "goes on" : "is paused";
   const message = `Run ${above.runId} ${is}. Run ${silent.runId} of ${silent.workflowRef}, which it waits for, does not answer and was told nothing: ${update} it as well as soon as it does.`;
   throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
 }

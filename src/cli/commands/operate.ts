@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
+import { hasCode } from "../../client/interlock-error.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { asksForBudget } from "../../core/run/question.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
@@ -71,7 +72,7 @@ function onceOnly(): (end: () => Promise<void>) => Promise<void> {
     try {
       await end();
     } catch (error) {
-      const isOver = error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
+      const isOver = hasCode(error, "E_PRECONDITION_FAILED");
       if (!wasTold || !isOver) throw error;
     } finally {
       wasTold = true;

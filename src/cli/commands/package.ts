@@ -146,14 +146,14 @@ async function closedByTemporal(
 }
 
 async function closedOf({ client }: TemporalSession, runs: readonly StoredRun[]): Promise<string[]> {
-  const { InterlockError } = await import("../../client/client.js");
+  const { hasCode } = await import("../../client/interlock-error.js");
   const closed: string[] = [];
   for (const { runId } of runs) {
     const why = await client
       .handle(runId)
       .closedBy()
       .catch((error: unknown) => {
-        if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined; // it can be restored
+        if (hasCode(error, "E_RUN_NOT_FOUND")) return undefined; // it can be restored
         throw error;
       });
     if (why !== undefined) closed.push(runId);

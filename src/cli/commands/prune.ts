@@ -1,5 +1,6 @@
 import { counted } from "../../core/text.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
+import { hasCode } from "../../client/interlock-error.js";
 import { type ExecutionStanding, standingOf } from "../../client/execution-status.js";
 import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
 import {
@@ -257,10 +258,6 @@ async function forEachAtOnce<T>(items: readonly T[], action: (item: T) => Promis
   await Promise.all(Array.from({ length: ASKED_AT_ONCE }, next));
 }
 
-function isNotFound(error: unknown): boolean {
-  return error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
-}
-
 async function reasonToStay(
   { store, session, options, rule }: Place,
   run: RunMetadata,
@@ -282,9 +279,8 @@ async function knownStanding(
   try {
     return await standingOf(client.temporal, await client.handle(referenceOf(run) ?? run.runId).address());
   } catch (error) {
-    if (isNotFound(error)) return undefined;
-    const isUnreadable = error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
-    if (isUnreadable) return { closedAt: undefined };
+    if (hasCode(error, "E_RUN_NOT_FOUND")) return undefined;
+    if (hasCode(error, "E_PRECONDITION_FAILED")) return { closedAt: undefined };
     throw error;
   }
 }

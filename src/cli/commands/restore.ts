@@ -1,4 +1,5 @@
-import { InterlockError, type RunHandle } from "../../client/client.js";
+import type { RunHandle } from "../../client/client.js";
+import { hasCode } from "../../client/interlock-error.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { lookAround } from "../environment.js";
@@ -98,7 +99,7 @@ async function isKnown(run: RunHandle): Promise<boolean> {
     await run.executionStatus();
     return true;
   } catch (error) {
-    if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return false;
+    if (hasCode(error, "E_RUN_NOT_FOUND")) return false;
     throw error;
   }
 }

@@ -10,13 +10,7 @@ import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
 import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
-import {
-  type PreparedRun,
-  bringAnotherWorker,
-  followAndReport,
-  reportDetached,
-  startRun,
-} from "../start-run.js";
+import { type PreparedRun, bringAnotherWorker, followAndReport, reportDetached } from "../start-run.js";
 import { openTemporalSession } from "../temporal-session.js";
 
 interface FollowOptions extends ModelChoice {
@@ -89,7 +83,7 @@ async function runPrepared(
   try {
     const json = options.json ?? false;
     if (options.detach === true) {
-      const run = await startRun(session, prepared);
+      const run = await prepared.start(session.client);
       await reportDetached(session, run, { json }); // first: whoever is not told of it starts another
       if (!(await session.hasWorker())) printNote(noWorkerHint(session, session.client.taskQueue));
       return EXIT.done;
@@ -105,7 +99,7 @@ async function runPrepared(
       printNote(noWorkerHint(session, session.client.taskQueue));
     }
     if (signal.aborted) throw new CommandError("Stopped before the run was started.");
-    const run = await startRun(session, prepared);
+    const run = await prepared.start(session.client);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
     const choice = { json, waitForAnswers: options.waitForAnswers, isShared: isPolled };

@@ -4,7 +4,7 @@ import type { RunHandle } from "../../client/client.js";
 import { type ClosedRun, closedAs, closedFault } from "../../client/closed-run.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
-import { InterlockError } from "../../client/interlock-error.js";
+import { InterlockError, hasCode } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
 import { firstLine } from "../../core/run/run-note.js";
@@ -204,12 +204,8 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
 }
 
 async function asSentence(thrown: unknown, run: RunHandle | undefined): Promise<unknown> {
-  if (!(thrown instanceof InterlockError)) return thrown;
-  const isUnknown = thrown.code === "E_RUN_NOT_FOUND" && run !== undefined;
-  return (
-    (isUnknown ? await unopened(run) : undefined) ??
-    new CommandError(`${thrown.code}: ${thrown.message}`, { cause: thrown })
-  );
+  const isUnknown = run !== undefined && hasCode(thrown, "E_RUN_NOT_FOUND");
+  return (isUnknown ? await unopened(run) : undefined) ?? thrown;
 }
 
 /** Whether the run waits with the question that its last event tells of: somebody may have answered it since. */
