@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
-import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
+import { type HeldLock, NO_LOCK, type TakeOver, FencedLock } from "./fenced-lock.js";
 import { type LineDigest, LineIndex, type LinePosition } from "./line-index.js";
 import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
 import { type SyncedLater, syncLater } from "./sync-together.js";
@@ -45,10 +45,9 @@ export type LineReader = ((line: Buffer, position: LinePosition) => void) | Line
 export class AppendLog implements SyncedLater {
   readonly tellsOfOthers: boolean;
   private readonly path: string;
-  private readonly lockFile: string;
+  private readonly lock: FencedLock;
   private readonly onLine: (line: Buffer, position: LinePosition) => void;
   private readonly owner: HeldLock;
-  private readonly takeOver: TakeOver;
   private readonly index: LineIndex | undefined;
   /** Undefined until the index, if there is one, is loaded. */
   private readUpTo: number | undefined;
@@ -64,22 +63,20 @@ export class AppendLog implements SyncedLater {
     const index =
       typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader, MAX_LINE_BYTES);
     this.path = path;
-    this.lockFile = lockFile;
     this.tellsOfOthers = tellsOfOthers;
     this.index = index;
     this.onLine = typeof reader === "function" ? reader : (line, position) => index?.add(line, position);
     this.owner = owner;
-    this.takeOver =
-      takeOver ??
-      (async (lock) => {
-        await replaceByCopy(path, lock);
-        if (index !== undefined) await replaceByCopy(index.path, lock);
-      });
+    const takeOverThis: TakeOver = async (lock) => {
+      await replaceByCopy(path, lock);
+      if (index !== undefined) await replaceByCopy(index.path, lock);
+    };
+    this.lock = new FencedLock(lockFile, takeOver ?? takeOverThis, owner);
   }
 
   /** Ends what another process may be about to append. */
   fence(): Promise<void> {
-    return fenceLock(this.lockFile, this.takeOver, this.owner);
+    return this.lock.fence();
   }
 
   /** Reads the lines that are new since the last look. The first look makes the file: that of a conversation says that its visit was begun. */
@@ -87,7 +84,7 @@ export class AppendLog implements SyncedLater {
     try {
       const size = bytesAt(this.path) ?? this.withFile((fd) => fstatSync(fd).size);
       if (size !== (this.readUpTo ?? 0)) {
-        await this.exclusively(async (lock) => {
+        await this.lock.hold(async (lock) => {
           this.withFile((fd) => this.readNew(fd, lock));
         });
       }
@@ -114,7 +111,7 @@ export class AppendLog implements SyncedLater {
    * `decide` is told whether the last line of the file was torn. `owner` is a lock that what is appended depends on.
    */
   async append(decide: (torn: boolean) => readonly JsonObject[], owner: HeldLock = NO_LOCK): Promise<void> {
-    await this.exclusively(async (lock) => {
+    await this.lock.hold(async (lock) => {
       const fd = openOwnFile(this.path, "append");
       try {
         const torn = this.readNew(fd, lock);
@@ -166,10 +163,6 @@ export class AppendLog implements SyncedLater {
     } finally {
       closeSync(fd);
     }
-  }
-
-  private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
-    return withFileLock(this.lockFile, action, this.takeOver, { owner: this.owner });
   }
 
   private withFile<T>(action: (fd: number) => T): T {

@@ -2,6 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { closeSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
+import { defined } from "../../core/defined.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 
 /**
@@ -65,6 +66,7 @@ export interface WaitedFor {
 }
 
 interface LockOptions {
+  readonly takeOver?: TakeOver;
   readonly owner?: HeldLock;
   /** How long a holder is waited for that does not let go, where the lock can be taken over. */
   readonly patienceMs?: number;
@@ -86,38 +88,60 @@ const PATIENCE_MS = 3_000;
  * Runs `action` while holding `lockFile`, which is made (0600) when missing. Not reentrant. With `takeOver`, a holder
  * that does not let go loses the lock; without, it is waited for.
  */
-export async function withFileLock<T>(
+export function withFileLock<T>(
   lockFile: string,
   action: (lock: HeldLock) => Promise<T>,
   takeOver?: TakeOver,
-  options: LockOptions = {},
+): Promise<T> {
+  return queued(lockFile, action, defined({ takeOver }));
+}
+
+/** A lock that can be taken over, and whose it is. */
+export class FencedLock {
+  private readonly lockFile: string;
+  private readonly options: LockOptions;
+
+  constructor(lockFile: string, takeOver: TakeOver, owner: HeldLock = NO_LOCK) {
+    this.lockFile = lockFile;
+    this.options = { takeOver, owner };
+  }
+
+  /** Runs `action` while holding it. Not reentrant. A holder that does not let go loses it. */
+  hold<T>(action: (lock: HeldLock) => Promise<T>): Promise<T> {
+    return queued(this.lockFile, action, this.options);
+  }
+
+  /** Ends what another process may be about to do under it: if one holds it, it loses it at once. */
+  fence(): Promise<void> {
+    return queued(this.lockFile, () => Promise.resolve(), { ...this.options, patienceMs: 0 });
+  }
+}
+
+async function queued<T>(
+  lockFile: string,
+  action: (lock: HeldLock) => Promise<T>,
+  options: LockOptions,
 ): Promise<T> {
   const before = queues.get(lockFile) ?? Promise.resolve();
   let leave: () => void = () => undefined;
   const turn = new Promise<void>((resolve) => {
     leave = resolve;
   });
-  const queued = before.then(() => turn);
-  queues.set(lockFile, queued);
+  const after = before.then(() => turn);
+  queues.set(lockFile, after);
   await before;
   try {
-    return await withKernelLock(lockFile, action, takeOver, options);
+    return await withKernelLock(lockFile, action, options);
   } finally {
     leave();
-    if (queues.get(lockFile) === queued) queues.delete(lockFile);
+    if (queues.get(lockFile) === after) queues.delete(lockFile);
   }
-}
-
-/** Ends what another process may be about to do under a lock: if one holds it, it loses it at once. */
-export function fenceLock(lockFile: string, takeOver: TakeOver, owner: HeldLock): Promise<void> {
-  return withFileLock(lockFile, () => Promise.resolve(), takeOver, { owner, patienceMs: 0 });
 }
 
 async function withKernelLock<T>(
   lockFile: string,
   action: (lock: HeldLock) => Promise<T>,
-  takeOver: TakeOver | undefined,
-  { owner = NO_LOCK, patienceMs = PATIENCE_MS }: LockOptions,
+  { takeOver, owner = NO_LOCK, patienceMs = PATIENCE_MS }: LockOptions,
 ): Promise<T> {
   const known = generations.get(lockFile) ?? 0;
   for (let generation = known; ; generation += 1) {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { RunExecution } from "../../core/run/run-execution.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock, LockLost } from "../disk/fenced-lock.js";
 import { standsThere, understoodFile } from "../disk/own-file.js";
 
 const startedSchema = z.object({ id: z.string(), startedAt: z.number() });
@@ -30,9 +30,13 @@ export class ExecutionOver extends LockLost {
  */
 export class Executions {
   private readonly dir: string;
+  private readonly lock: FencedLock;
 
   constructor(dir: string) {
     this.dir = dir;
+    this.lock = new FencedLock(join(dir, "execution.lock"), () =>
+      removeTemporaries(this.fileOf(this.newest() + 1)),
+    );
   }
 
   /**
@@ -45,29 +49,21 @@ export class Executions {
     isNewest: () => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<number> {
     if (!resumes && this.newest() === 1) return 1;
-    return withFileLock(
-      join(this.dir, "execution.lock"),
-      async (lock) => {
-        const newest = this.newest();
-        const last = this.read(newest);
-        if (last?.id === execution.id) return newest;
-        if (this.hadNumber(execution, newest)) throw new ExecutionOver();
-        const seemsOver = last !== undefined && last.startedAt >= execution.startedAt;
-        if (seemsOver && !(resumes && (await isNewest()))) throw new ExecutionOver();
-        await writeFileAtomic(this.fileOf(newest + 1), `${JSON.stringify(execution)}\n`, lock);
-        return newest + 1;
-      },
-      () => removeTemporaries(this.fileOf(this.newest() + 1)),
-    );
+    return this.lock.hold(async (lock) => {
+      const newest = this.newest();
+      const last = this.read(newest);
+      if (last?.id === execution.id) return newest;
+      if (this.hadNumber(execution, newest)) throw new ExecutionOver();
+      const seemsOver = last !== undefined && last.startedAt >= execution.startedAt;
+      if (seemsOver && !(resumes && (await isNewest()))) throw new ExecutionOver();
+      await writeFileAtomic(this.fileOf(newest + 1), `${JSON.stringify(execution)}\n`, lock);
+      return newest + 1;
+    });
   }
 
   /** Runs `action` while no execution begins, and only while this one is the newest; returns false where it is not. */
   whileNewest(number: number, action: () => Promise<boolean>): Promise<boolean> {
-    return withFileLock(
-      join(this.dir, "execution.lock"),
-      async () => this.newest() === number && (await action()),
-      () => removeTemporaries(this.fileOf(this.newest() + 1)),
-    );
+    return this.lock.hold(async () => this.newest() === number && (await action()));
   }
 
   /** The newest execution; undefined where nobody has written down which one that is, as for the first. */

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../core/json.js";
 import { AppendLog, parseLine } from "../disk/append-log.js";
 import type { LinePosition } from "../disk/line-index.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, fenceLock, withFileLock, NO_LOCK } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 
 const heldSchema = z.object({
@@ -36,15 +36,13 @@ export type KeptSnapshot = z.infer<typeof snapshotLineSchema>;
 export class GraphStateFiles {
   private readonly path: string;
   private readonly logPath: string;
-  private readonly lockFile: string;
-  private readonly owner: HeldLock;
+  private readonly lock: FencedLock;
   private readonly log: AppendLog;
   private readonly positions = new Map<number, LinePosition>();
 
-  constructor(dir: string, owner: HeldLock = NO_LOCK) {
-    this.owner = owner;
+  constructor(dir: string, owner?: HeldLock) {
     this.path = join(dir, "graph-state.json");
-    this.lockFile = join(dir, "graph-state.lock");
+    this.lock = new FencedLock(join(dir, "graph-state.lock"), () => removeTemporaries(this.path), owner);
     this.logPath = join(dir, "graph-state.jsonl");
     const toEntry = (line: Buffer): JsonObject | undefined => {
       const visit = parseLine(line)?.["visit"];
@@ -64,7 +62,7 @@ export class GraphStateFiles {
 
   async fence(): Promise<void> {
     await this.log.fence();
-    await fenceLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+    await this.lock.fence();
   }
 
   /** The state as it was kept last; undefined for a run without a story. */
@@ -94,14 +92,12 @@ export class GraphStateFiles {
       const line = { visit, nodeId, timestamp, documentSha256, state } as unknown as JsonObject; // plain JSON
       await this.log.append(() => (this.positions.has(visit) ? [] : [line]));
     }
-    const keepCurrent = async (lock: HeldLock): Promise<void> => {
+    await this.lock.hold(async (lock) => {
       const known = await this.current();
       if (known !== undefined && known.change >= change) return;
       const initial = known?.initial ?? state;
       await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`, lock);
-    };
-    const takeOver = (): void => removeTemporaries(this.path);
-    await withFileLock(this.lockFile, keepCurrent, takeOver, { owner: this.owner });
+    });
   }
 
   /** The snapshots of all visits that ended, in order: of those up to a visit, or the last ones, where it is asked for. */

@@ -6,7 +6,7 @@ import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation, takeOverConversations } from "./conversation.js";
 import { Executions } from "./executions.js";
-import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
 import { standsThere } from "../disk/own-file.js";
 import { Notices } from "./notices.js";
@@ -39,6 +39,8 @@ export class RunFiles {
   readonly spent: SpentFile;
   /** The claim of the execution that the files are opened for. */
   readonly claim: HeldLock;
+  private readonly stateLock: FencedLock;
+  private readonly conversationLock: FencedLock;
   private readonly conversations = new Map<string, Conversation>();
 
   constructor(dir: string, execution?: number, onRecorded?: AuditObserver) {
@@ -50,6 +52,12 @@ export class RunFiles {
     this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"), this.claim, onRecorded);
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"), this.claim);
     this.state = openStateFile(this.stateDir);
+    this.stateLock = new FencedLock(join(dir, "state.lock"), () => this.state.takeOver(), this.claim);
+    this.conversationLock = new FencedLock(
+      join(dir, "conversation.lock"),
+      (lock) => takeOverConversations(join(dir, "conversation"), lock),
+      this.claim,
+    );
     this.graphState = new GraphStateFiles(dir, this.claim);
     this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"), this.claim);
     this.request = new RunRequestFile(dir, this.claim);
@@ -81,20 +89,13 @@ export class RunFiles {
 
   /** Runs `action` while nobody else changes the state document of this run. */
   whileStateIsMine<T>(action: (lock: HeldLock) => Promise<T>): Promise<T> {
-    const takeOver = (): void => this.state.takeOver();
-    return withFileLock(join(this.dir, "state.lock"), action, takeOver, { owner: this.claim });
+    return this.stateLock.hold(action);
   }
 
   /** Ends what older executions of the run may still be about to write. Whoever opens a new one calls it before it reads. */
   async fence(): Promise<void> {
-    const dir = join(this.dir, "conversation");
-    const takeOver = (lock: HeldLock): Promise<void> => takeOverConversations(dir, lock);
-    await Promise.all([
-      fenceLock(join(this.dir, "state.lock"), () => this.state.takeOver(), this.claim),
-      fenceLock(join(this.dir, "conversation.lock"), takeOver, this.claim),
-      ...[this.audit, this.calls, this.boundaries, this.graphState, this.status, this.request].map((file) =>
-        file.fence(),
-      ),
-    ]);
+    const { audit, calls, boundaries, graphState, status, request, stateLock, conversationLock } = this;
+    const written = [audit, calls, boundaries, graphState, status, request, stateLock, conversationLock];
+    await Promise.all(written.map((each) => each.fence()));
   }
 }

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../core/canonical-json.js";
 import type { JsonObject } from "../../core/json.js";
 import { type RunModels, runModelsSchema } from "../../core/run/run-model.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { understoodFile } from "../disk/own-file.js";
 
 /** Loose: what a later version has written beside stays. */
@@ -29,13 +29,11 @@ export type RunRequest = z.infer<typeof requestSchema>;
 /** `run.json` of a run folder. */
 export class RunRequestFile {
   private readonly path: string;
-  private readonly lockFile: string;
-  private readonly owner: HeldLock;
+  private readonly lock: FencedLock;
 
-  constructor(dir: string, owner: HeldLock = NO_LOCK) {
-    this.owner = owner;
+  constructor(dir: string, owner?: HeldLock) {
     this.path = join(dir, "run.json");
-    this.lockFile = join(dir, "request.lock");
+    this.lock = new FencedLock(join(dir, "request.lock"), () => removeTemporaries(this.path), owner);
   }
 
   /** Undefined where there is none, and where it cannot be understood. Throws what the system says. */
@@ -53,21 +51,18 @@ export class RunRequestFile {
     origin: Pick<RunRequest, "workflowId" | "executionId" | "signed" | "sealed"> = {},
     models?: RunModels,
   ): Promise<void> {
-    const keepUnderLock = async (lock: HeldLock): Promise<void> => {
+    await this.lock.hold(async (lock) => {
       const known = await this.read();
       if (known !== undefined && input["resume"] !== true) return;
       const begun = { kind, ...origin, input, ...(models === undefined ? {} : { models }) };
       const kept = known === undefined ? begun : goneOn(known, begun);
       if (known !== undefined && canonicalJson(kept) === canonicalJson(known)) return;
       await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
-    };
-    await withFileLock(this.lockFile, keepUnderLock, () => removeTemporaries(this.path), {
-      owner: this.owner,
     });
   }
 
   fence(): Promise<void> {
-    return fenceLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+    return this.lock.fence();
   }
 }
 

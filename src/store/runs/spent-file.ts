@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, withFileLock } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { standsThere, understoodFile } from "../disk/own-file.js";
 
 const count = z.int().min(0);
@@ -30,13 +30,11 @@ export type Spent = z.infer<typeof spentSchema>;
  */
 export class SpentFile {
   private readonly path: string;
-  private readonly lockFile: string;
-  private readonly owner: HeldLock;
+  private readonly lock: FencedLock;
 
   constructor(path: string, lockFile: string, owner: HeldLock) {
     this.path = path;
-    this.lockFile = lockFile;
-    this.owner = owner;
+    this.lock = new FencedLock(lockFile, () => removeTemporaries(path), owner);
   }
 
   /** Undefined where there is none. Throws what the system says. */
@@ -46,18 +44,14 @@ export class SpentFile {
 
   /** Puts another in its place. */
   async write(spent: Spent): Promise<void> {
-    await this.whileMine((lock) => writeFileAtomic(this.path, `${JSON.stringify(spent)}\n`, lock));
+    await this.lock.hold((lock) => writeFileAtomic(this.path, `${JSON.stringify(spent)}\n`, lock));
   }
 
   async remove(): Promise<void> {
     if (!standsThere(this.path)) return;
-    await this.whileMine(async (lock) => {
+    await this.lock.hold(async (lock) => {
       lock.assertHeld();
       rmSync(this.path, { force: true });
     });
-  }
-
-  private whileMine(action: (lock: HeldLock) => Promise<void>): Promise<void> {
-    return withFileLock(this.lockFile, action, () => removeTemporaries(this.path), { owner: this.owner });
   }
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { answeredBySchema } from "../../core/run/run-model.js";
 import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
+import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { understoodFile } from "../disk/own-file.js";
 
 const count = z.int().min(0);
@@ -84,8 +84,8 @@ export interface StatusFile {
   fence(): Promise<void>;
 }
 
-export function openStatusFile(path: string, lockFile: string, owner: HeldLock = NO_LOCK): StatusFile {
-  const takeOver = (): void => removeTemporaries(path);
+export function openStatusFile(path: string, lockFile: string, owner?: HeldLock): StatusFile {
+  const mine = new FencedLock(lockFile, () => removeTemporaries(path), owner);
 
   async function read(): Promise<RunStatus | undefined> {
     return understoodFile(path, statusSchema);
@@ -93,18 +93,13 @@ export function openStatusFile(path: string, lockFile: string, owner: HeldLock =
   return {
     read,
     write: (status, alongside) =>
-      withFileLock(
-        lockFile,
-        async (lock) => {
-          const known = await read();
-          if (known !== undefined && known.change > status.change) return false;
-          await writeFileAtomic(path, `${JSON.stringify(status)}\n`, lock);
-          await alongside?.(lock);
-          return true;
-        },
-        takeOver,
-        { owner },
-      ),
-    fence: () => fenceLock(lockFile, takeOver, owner),
+      mine.hold(async (lock) => {
+        const known = await read();
+        if (known !== undefined && known.change > status.change) return false;
+        await writeFileAtomic(path, `${JSON.stringify(status)}\n`, lock);
+        await alongside?.(lock);
+        return true;
+      }),
+    fence: () => mine.fence(),
   };
 }

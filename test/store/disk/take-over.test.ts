@@ -54,15 +54,10 @@ test("while conversations are taken over, the process does other work", async ()
 });
 
 test("a takeover that was cut short is done by the next process", async () => {
-  const { withFileLock } = await import("../../../src/store/disk/fenced-lock.js");
+  const { FencedLock } = await import("../../../src/store/disk/fenced-lock.js");
   const lockFile = join(dir, "conversation.lock");
-  const cutShort = withFileLock(
-    lockFile,
-    () => Promise.resolve(),
-    () => Promise.reject(new Error("the machine is off")),
-    { patienceMs: 0 },
-  );
-  await expect(cutShort).rejects.toThrow("the machine is off");
+  const lock = new FencedLock(lockFile, () => Promise.reject(new Error("the machine is off")));
+  await expect(lock.fence()).rejects.toThrow("the machine is off");
   const before = identities();
   await (await inNewProcess()).fence();
   expect(identities().filter((inode, index) => inode === before[index])).toEqual([]);

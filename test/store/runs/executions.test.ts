@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 import { ExecutionOver, Executions } from "../../../src/store/runs/executions.js";
-import { withFileLock } from "../../../src/store/disk/fenced-lock.js";
+import { FencedLock } from "../../../src/store/disk/fenced-lock.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
 import { readTree, temporaryDirectory } from "../../fakes/package-fixture.js";
 import { withoutRights } from "../../fakes/unprivileged.js";
@@ -105,13 +105,8 @@ describe("an execution of a run", () => {
     const fd = openSync(lockFile, "a");
     tryLock(fd);
     const { claim, executions } = new RunFiles(dir, 1);
-    const waiting = withFileLock(
-      lockFile,
-      async () => undefined,
-      () => undefined,
-      { owner: claim },
-    );
-    const refused = waiting.catch((error: unknown) => error);
+    const lock = new FencedLock(lockFile, () => undefined, claim);
+    const refused = lock.hold(async () => undefined).catch((error: unknown) => error);
     await executions.begin(SECOND, true);
     expect(await refused).toBeInstanceOf(ExecutionOver);
     closeSync(fd);
