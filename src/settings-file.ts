@@ -17,6 +17,7 @@ import {
   modelOverrideSchema,
 } from "./model/model-entries.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
+import { systemCode } from "./core/system-code.js";
 
 /** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
 export const startsSchema = wordOf(["open", "signed"]);
@@ -95,7 +96,7 @@ export function readSettings(configured: string | undefined, storeDir: string): 
     // In the store it is a file of ours; one that the operator names may be a link, as mounted settings are.
     bytes = configured === undefined ? readOwnFileSync(path) : readFileSync(path);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = systemCode(error);
     if (configured === undefined && code === "ENOENT") return {};
     throw notRead(path, configured === undefined, error instanceof NotOurFile ? "NOT_OURS" : code);
   }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RunHandle } from "../client/client.js";
 import { webUrlOf } from "../contract/web-url.js";
 import type { TemporalSession } from "./temporal-session.js";
+import { systemCode } from "../core/system-code.js";
 
 /** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
 export interface WebLink {
@@ -65,6 +66,5 @@ async function answers(webUi: string, withinMs: number): Promise<boolean> {
 }
 
 function isCertificateTrouble(cause: unknown): boolean {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  return /CERT|VERIFY_LEAF_SIGNATURE/.test(code);
+  return /CERT|VERIFY_LEAF_SIGNATURE/.test(systemCode(cause) ?? "");
 }

@@ -4,6 +4,7 @@ import { accessRefusal, isFileSystemRoot, realPathOf } from "../store/roots/root
 import { userHere } from "../store/runs/user-here.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../store/roots/roots.js";
 import { type Finding, failed, passed, reasonOf } from "./finding.js";
+import { isDenied, systemCode } from "../core/system-code.js";
 
 /** Whether runs could work where they may: in the registered roots and in those of the settings. */
 export async function checkRoots(storeDir: string, policy: RootPolicy): Promise<readonly Finding[]> {
@@ -58,9 +59,9 @@ async function checkConfigured(path: string): Promise<Finding | undefined> {
 async function unusable(path: string, wanted: "read" | "write"): Promise<string | undefined> {
   const error = await accessRefusal(path, wanted);
   if (error === undefined) return undefined;
-  const code = error instanceof Error && "code" in error ? error.code : "";
+  const code = systemCode(error);
   if (code === "ENOENT" || code === "ENOTDIR") return `${path} is not there any more`;
-  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+  if (isDenied(code) || code === "EROFS") {
     return `${path} cannot be ${wanted === "write" ? "read and written" : "read"} by ${userHere()}, as whom this runs (${code})`;
   }
   return `${path}: ${reasonOf(error)}`;

@@ -10,6 +10,7 @@ import { version } from "../worker/version.js";
 import { bundleWorkflows } from "../worker/workflow-bundle.js";
 import { moduleFile } from "../package-place.js";
 import { runsOfActivities, spansOfCalls, spansOfModel } from "./spans.js";
+import { systemCode } from "../core/system-code.js";
 
 export interface TracesOptions {
   /** Spans of model calls hold what was said. */
@@ -126,7 +127,7 @@ async function load(): Promise<{
     const telemetry = await import("@opentelemetry/sdk-node");
     return { telemetry, interceptors: await import("@temporalio/interceptors-opentelemetry") };
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    if (systemCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new TracesMissing(
       `The environment asks for traces (OTEL_…), and the packages for them are not installed. Install them beside Interlock: npm install ${TRACES_NEED.join(" ")}. Or set OTEL_SDK_DISABLED=true.`,
       { cause: error },

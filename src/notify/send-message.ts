@@ -7,6 +7,7 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { readErrorText } from "../model/bounded-body.js";
 import { readRetryAfter } from "../model/retry-after.js";
 import { signatureHeaders } from "./sign-message.js";
+import { systemCode } from "../core/system-code.js";
 
 /** A receiver has that long for its answer. */
 const ANSWER_MS = 10_000;
@@ -90,6 +91,5 @@ const SHORTEST_SECRET = 12;
 /** By the system's code: a message may repeat the address. */
 function whyNotReached(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
-  return "the request failed";
+  return systemCode(cause) ?? "the request failed";
 }

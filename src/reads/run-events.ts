@@ -6,6 +6,7 @@ import { parseLine } from "../store/disk/append-log.js";
 import { openOwnFile } from "../store/disk/own-file.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
+import { systemCode } from "../core/system-code.js";
 
 /** What is looked at for one answer. */
 const MAX_BYTES = 128 * 1024;
@@ -60,7 +61,7 @@ function openLog(path: string): number | undefined {
   try {
     return openOwnFile(path, "read");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

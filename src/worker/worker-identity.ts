@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { systemCode } from "../core/system-code.js";
 
 /**
  * What a worker is called in Temporal: `<process id>@<host>/<place>`. The place says where its process id means anything: two
@@ -20,7 +21,7 @@ export function mayLive(identity: string): boolean {
     process.kill(Number(pid), 0);
     return !isIdle(pid);
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return systemCode(error) === "EPERM";
   }
 }
 

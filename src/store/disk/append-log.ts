@@ -9,6 +9,7 @@ import { type LineDigest, LineIndex, type LinePosition } from "./line-index.js";
 import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
 import { type SyncedLater, syncLater } from "./sync-together.js";
 import { printableJson } from "../../core/documents/printable-json.js";
+import { isDenied, systemCode } from "../../core/system-code.js";
 
 const LF = 0x0a;
 const CHUNK_BYTES = 256 * 1024;
@@ -274,8 +275,8 @@ function writeAll(fd: number, bytes: Buffer): void {
 }
 
 function isNotWritable(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "EROFS" || code === "EACCES" || code === "EPERM";
+  const code = systemCode(error);
+  return code === "EROFS" || isDenied(code);
 }
 
 /** A record as its line says it, without the line's end. */

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { defined } from "../../core/defined.js";
 import { openOwnFile, standsThere } from "./own-file.js";
+import { systemCode } from "../../core/system-code.js";
 
 /**
  * Mutual exclusion by a kernel lock on a file: between processes, and between callers in one process. The kernel lets
@@ -221,7 +222,7 @@ function openLockFile(path: string): number {
   try {
     return openOwnFile(path, "append");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (systemCode(error) !== "ENOENT") throw error;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return openOwnFile(path, "append");
   }

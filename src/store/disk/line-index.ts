@@ -5,6 +5,7 @@ import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import type { HeldLock } from "./fenced-lock.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "./own-file.js";
+import { systemCode } from "../../core/system-code.js";
 
 /** Where a record's line lies in the file, in bytes. */
 export interface LinePosition {
@@ -100,7 +101,7 @@ export class LineIndex {
       failpoint("index.lines-written");
       this.knownBytes = size + bytes.length;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+      if (systemCode(error) === undefined) throw error;
       this.knownBytes = undefined;
     } finally {
       if (fd !== undefined) closeSync(fd);

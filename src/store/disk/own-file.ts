@@ -12,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
+import { systemCode } from "../../core/system-code.js";
 
 /**
  * The one way to open a file of the service's own (`test/boundaries/own-files.test.ts`): never through a link in its place, never
@@ -116,7 +117,7 @@ export function understoodFile<T>(path: string, schema: { parse(value: unknown):
   try {
     text = readOwnFileSync(path).toString("utf8");
   } catch (error) {
-    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT"; // just now
+    const isGone = systemCode(error) === "ENOENT"; // just now
     if (isGone || error instanceof NotOurFile) return undefined;
     throw error;
   }
@@ -170,7 +171,7 @@ export function openOwnFolder(path: string): number {
 }
 
 function asRefusal(path: string, error: unknown): unknown {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = systemCode(error);
   if (code === "ELOOP" || code === "EMLINK") return new NotOurFile(path, "a link");
   if (code === "ENXIO") return new NotOurFile(path, "no regular file"); // a pipe or socket that nobody reads
   return error;

@@ -2,6 +2,7 @@ import { link, lstat, rename } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { removeLeftover } from "./remove-leftover.js";
+import { systemCode } from "../../core/system-code.js";
 
 /** What file systems say that know no second name for a file. */
 const NO_LINKS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
@@ -29,7 +30,7 @@ async function putNew(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file); // fails where something has come there meanwhile
   } catch (error) {
-    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code)) throw error;
+    if (!NO_LINKS.has(systemCode(error))) throw error;
     if (await isThere(file)) throw Object.assign(new Error(`${file} is there`), { code: "EEXIST" });
     await rename(temporary, file);
   }

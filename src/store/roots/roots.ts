@@ -265,7 +265,7 @@ export class Roots {
     try {
       return this.rootsIn(readOwnFileSync(this.file).toString("utf8"));
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (systemCode(error) === "ENOENT") return undefined;
       throw this.damaged(error);
     }
   }

@@ -8,6 +8,7 @@ import type { LinePosition } from "../disk/line-index.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
+import { systemCode } from "../../core/system-code.js";
 
 const heldSchema = z.object({
   state: StateSnapshotStateSchema,
@@ -70,7 +71,7 @@ export class GraphStateFiles {
     try {
       return heldSchema.parse(JSON.parse(await readOwnText(this.path)));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (systemCode(error) === "ENOENT") return undefined;
       if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
       throw new DamagedGraphState(
         `${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`,

@@ -4,6 +4,7 @@ import { parseNotice, type Notice } from "../../core/notify/notice.js";
 import { removeAllTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnFile, standsThere } from "../disk/own-file.js";
+import { systemCode } from "../../core/system-code.js";
 
 /** A notice that lies in a run's folder, and since when. */
 export interface KeptNotice {
@@ -44,7 +45,7 @@ export class Notices {
       const bytes = await readOwnFile(this.pathOf(change, receiver), MAX_NOTICE_BYTES);
       return parseNotice(JSON.parse(bytes.toString("utf8")));
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (systemCode(error) === "ENOENT") return undefined;
       throw error;
     }
   }

@@ -168,7 +168,7 @@ function sizeOf(file: string): number {
   try {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return 0;
+    if (systemCode(error) === "ENOTDIR") return 0;
     throw error;
   }
 }

@@ -235,7 +235,7 @@ export class RunIndex {
         },
       );
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = systemCode(error);
       if (code === "ENOENT" || code === "ENOTDIR") return;
       this.file.forget();
       throw new DamagedIndex(this.path, error);
@@ -282,7 +282,7 @@ export class RunIndex {
       if (!standsThere(this.oldPath)) return [];
       return z.array(runMetadataSchema).parse(JSON.parse(await readOwnText(this.oldPath)));
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = systemCode(error);
       if (code === "ENOENT" || code === "ENOTDIR") return []; // taken over just now
       throw new DamagedIndex(this.oldPath, error);
     }

@@ -25,7 +25,7 @@ import { type StrayRuns, type SweptRuns, collectStrayRuns, pruneRun, sweepPruned
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
-import { readingWords } from "../../core/system-code.js";
+import { readingWords, systemCode } from "../../core/system-code.js";
 
 const projectSchema = z.object({ root: z.string() });
 
@@ -318,7 +318,7 @@ export class RunManager {
       this.roots.set(projectId, project.root);
       return ok(project.root);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error)) throw error;
+      if (systemCode(error) === undefined) throw error;
       return fail("E_INTERNAL", `Where this run's project lies cannot be read: ${readingWords(error)}`);
     }
   }

@@ -12,6 +12,7 @@ import {
 } from "../../core/documents/front-matter.js";
 import { readOwnFileSync } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
+import { systemCode } from "../../core/system-code.js";
 
 /** A state document as it stands on disk. The SHA-256 of its bytes is its version (contracts §5). */
 export interface StateDocument {
@@ -82,7 +83,7 @@ export function openStateFile(stateDir: string): StateFile {
         if (parsed.ok) last = parsed.value;
         return parsed;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+        if (systemCode(error) !== "ENOENT") throw error;
         return fail("ENOENT", "@state/workflow.md does not exist.");
       }
     },
