@@ -16,14 +16,14 @@ export function amount(option: string, text: string): number {
   return value;
 }
 
-/** A port to serve browsers at, 0 for any that is free. Throws `UsageError`, also for one that no browser asks at. */
-export function portForBrowsers(option: string, text: string): number {
+/** What `--port` says: a port to serve browsers at, 0 for any that is free. Throws `UsageError`, also for one that no browser asks at. */
+export function portForBrowsers(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535) {
-    throw new UsageError(`${option} takes a number from 0 (any free port) to 65535.`);
+    throw new UsageError("--port takes a number from 0 (any free port) to 65535.");
   }
   if (port === 0 || barredPort(new URL(`http://127.0.0.1:${port}`)) === undefined) return port;
   throw new UsageError(
-    `${option}: browsers are barred from port ${port}, which other protocols have. Choose another port.`,
+    `--port: browsers are barred from port ${port}, which other protocols have. Choose another port.`,
   );
 }

@@ -265,7 +265,7 @@ export function outputWidth(): number | undefined {
 export class NoSuchRun extends UsageError {}
 
 /** A run id that names nothing: to the store alone, where its Temporal does not run and was not asked; to what is asked in a store's place. */
-export function noSuchRun(runId: string, isAllAsked = true, where = "this store"): NoSuchRun {
+export function noSuchRun(runId: string, isAllAsked: boolean, where = "this store"): NoSuchRun {
   const sentence = `There is no run "${excerpt(runId, 80)}" in ${where}. See: interlock runs`;
   const rest =
     "\nA run that failed before it began is known to this store's Temporal alone, which does not run. Start it with: interlock dev";

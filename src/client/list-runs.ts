@@ -130,7 +130,7 @@ export async function knownWorkflowIds(
 ): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   for (const batch of batchesOf(workflowIds)) {
-    for await (const { workflowId } of executions(temporal, idsQuery(batch), PAGE)) known.add(workflowId);
+    for await (const { workflowId } of executions(temporal, idsQuery(batch))) known.add(workflowId);
   }
   return known;
 }
@@ -161,7 +161,7 @@ export async function runsWithPrefix(
   // Under a workflow id of its own, a run has the id of its first execution.
   const query = `${RUNS} AND (${[...starts, `RunId STARTS_WITH ${quoted(prefix)}`].join(" OR ")})`;
   const found = new Map<string, ListedRun>();
-  for await (const run of executions(temporal, query, PAGE)) {
+  for await (const run of executions(temporal, query)) {
     if (!run.runId.startsWith(prefix) && !run.workflowId.startsWith(prefix)) continue;
     if (!found.has(keyOf(run))) found.set(keyOf(run), run);
     if (found.size >= limit) break;
@@ -230,7 +230,7 @@ async function withoutOlder(
   const over = runs.filter(({ phase }) => isOverPhase(phase));
   const newest = new Map<string, string>();
   for (const batch of batchesOf(over.map(({ workflowId }) => workflowId))) {
-    for await (const run of executions(temporal, `${RUNS} AND ${idsQuery(batch)}`, PAGE)) {
+    for await (const run of executions(temporal, `${RUNS} AND ${idsQuery(batch)}`)) {
       if (!newest.has(keyOf(run))) newest.set(keyOf(run), run.startedAt);
     }
   }
@@ -252,8 +252,8 @@ function keyOf({ workflowId, runId }: ListedRun): string {
   return `${workflowId} ${runId}`;
 }
 
-async function* executions(temporal: Lister, query: string, pageSize: number): AsyncGenerator<ListedRun> {
-  for await (const raw of listExecutions(temporal, query, pageSize)) yield await listedRun(temporal, raw);
+async function* executions(temporal: Lister, query: string): AsyncGenerator<ListedRun> {
+  for await (const raw of listExecutions(temporal, query, PAGE)) yield await listedRun(temporal, raw);
 }
 
 /** An execution as a listing shows it. */

@@ -61,11 +61,11 @@ export interface Beginning {
   readonly firstExecutionRunId: string;
 }
 
-/** How an execution began, the newest one unless another is named. Rejects where Temporal has forgotten it. */
+/** How an execution began. Rejects where Temporal has forgotten it. */
 export async function beginningOf(
   access: TemporalAccess,
   workflowId: string,
-  executionRunId?: string,
+  executionRunId: string,
 ): Promise<Beginning> {
   const { identity, continuedExecutionRunId, firstExecutionRunId } = await startOf(
     access,

@@ -27,7 +27,7 @@ const MAX_INPUT_NAME_CHARS = 300;
 const MAX_LIMIT = 1_000_000;
 
 /** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
-export const MAX_REQUEST_BYTES = 160 * 1024;
+const MAX_REQUEST_BYTES = 160 * 1024;
 const REQUEST_BOUNDS: JsonBounds = { maxDepth: 100, maxValues: 20_000 };
 /** What the run carries itself holds a state document's variables, which may be nested as deep as they may be. */
 export const CARRIED_BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };

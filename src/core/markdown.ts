@@ -6,18 +6,13 @@ import { cutText } from "./text.js";
 /** What can stand as it is: nothing in it begins code, a link, an image, HTML or an address that becomes a link. */
 const HARMLESS = /^(?:(?!:\/\/|www\.|mailto:|xmpp:|\S@)[\p{L}\p{M}\p{N} .,:;=@/{}()+·→…'"_-])*$/iu;
 
-/** One line of Markdown that says this text: as it is where that is harmless, else as code. */
-export function markdownLine(text: string, maxChars = 200): string {
-  const line = cutText(printable(text), maxChars);
-  return HARMLESS.test(line) ? line : codeOf(line);
-}
-
 /**
- * What the timeline and lists show of a thing: a line of Markdown in which nothing is live. Temporal takes 400 bytes; this has
- * fewer, since each character has up to three, and those that make a fence longer have one.
+ * What the timeline and lists show of a thing: a line of Markdown in which nothing is live, the text as it is where that is harmless, else
+ * as code. Temporal takes 400 bytes; this has fewer, since each character has up to three, and those that make a fence longer have one.
  */
 export function summaryLine(text: string): string {
-  return markdownLine(text, MAX_SUMMARY_CHARS);
+  const line = cutText(printable(text), MAX_SUMMARY_CHARS);
+  return HARMLESS.test(line) ? line : codeOf(line);
 }
 
 const MAX_SUMMARY_CHARS = 120;
@@ -31,7 +26,7 @@ export function codeSpan(text: string, maxChars = 200): string {
  * A text as code in a cell of a table. A bar ends a cell, and with it the code, wherever it stands; which backslashes save it is read
  * differently by different readers, so that there is none.
  */
-export function codeCell(text: string, maxChars = 200): string {
+export function codeCell(text: string, maxChars: number): string {
   return codeSpan(cutText(text, maxChars).replaceAll("|", String.raw`\u{7c}`), 2 * maxChars);
 }
 

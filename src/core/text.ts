@@ -73,8 +73,8 @@ export function shellWord(path: string, otherwise = "…"): string {
 }
 
 /** The same for a name that is no path, such as a run's or its workflow's id. */
-export function shellName(name: string, otherwise = "…"): string {
-  return name.startsWith("-") ? `-- ${shellValue(name, otherwise)}` : shellValue(name, otherwise);
+export function shellName(name: string): string {
+  return name.startsWith("-") ? `-- ${shellValue(name)}` : shellValue(name);
 }
 
 /** The same for the value of an option, which may begin with anything. */

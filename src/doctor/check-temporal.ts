@@ -101,7 +101,7 @@ async function checkNamespace(
 }
 
 /** Of a run that is over Temporal keeps the history for so long; 0 where it does not say. */
-export function judgeRetention(seconds: number, namespace: string, address: string): Finding {
+function judgeRetention(seconds: number, namespace: string, address: string): Finding {
   if (seconds === 0) return skipped("retention", "the server does not say");
   const days = seconds / DAY_SECONDS;
   const found = `${counted(Number(days.toFixed(1)), "day")} after a run is over`;

@@ -43,7 +43,7 @@ export async function stopGate(record: ServerRecord | null): Promise<void> {
   while (gateLives(record) && Date.now() < deadline) await pause(POLL_MS);
 }
 
-export function gateLives({ front }: ServerRecord): boolean {
+function gateLives({ front }: ServerRecord): boolean {
   const gate = front?.gate;
   if (gate === null || gate === undefined || gate.identity === "") return false;
   return processIdentity(gate.pid) === gate.identity;

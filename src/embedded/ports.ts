@@ -83,19 +83,19 @@ async function choosePortClosedToBrowsers(avoid: ReadonlySet<number>): Promise<n
     const [port] = candidates.splice(randomInt(candidates.length), 1);
     if (port !== undefined && (await isFree(port))) return port;
   }
-  return chooseFreePort(avoid, HOST);
+  return chooseFreePort(avoid);
 }
 
 async function choosePort(usual: number, avoid: ReadonlySet<number>): Promise<number> {
   if (!avoid.has(usual) && (await isFree(usual))) return usual;
-  return chooseFreePort(avoid, HOST);
+  return chooseFreePort(avoid);
 }
 
 /** Throws where the system gives no port at all: another try would be refused as well. */
-async function chooseFreePort(avoid: ReadonlySet<number>, host: string): Promise<number> {
+async function chooseFreePort(avoid: ReadonlySet<number>): Promise<number> {
   for (;;) {
-    const port = await bindOnce(0, host);
-    if (typeof port !== "number") throw new NoPortError(host, port);
+    const port = await bindOnce(0, HOST);
+    if (typeof port !== "number") throw new NoPortError(HOST, port);
     if (!avoid.has(port)) return port;
   }
 }

@@ -37,7 +37,7 @@ function folderMissing(runId: string): string {
   return `The store lists run ${runId}, but its folder is missing, or no folder of the store. Restore it from a backup.`;
 }
 
-export function storedRun({ bundle, ...run }: RunMetadata): StoredRun {
+function storedRun({ bundle, ...run }: RunMetadata): StoredRun {
   return { ...run, ...(bundle === undefined ? {} : { bundle: { ...bundle } }) } as StoredRun; // absent, not undefined: it was parsed from JSON
 }
 

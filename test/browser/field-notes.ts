@@ -9,7 +9,7 @@ import { nodeOf, step } from "../fakes/walk.js";
  */
 
 /** What would run, load or mislead, if it could. */
-export const HOSTILE = [
+const HOSTILE = [
   "# Notes <script>window.harmed = 'script'</script>",
   "",
   "<img src=x onerror=\"window.harmed = 'image'\"><svg onload=\"window.harmed = 'svg'\"></svg>",
@@ -30,7 +30,7 @@ export const HOSTILE = [
   "",
 ].join("\n");
 
-export const QUESTION =
+const QUESTION =
   "Which of these shall the notes be for?\n\n1. **Newcomers**, who know nothing\n2. Colleagues";
 
 const FIRST = "# Field notes\n\nThe heron stands.\n\n- one\n- two\n";

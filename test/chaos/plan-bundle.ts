@@ -4,7 +4,7 @@ import type { PlannedCall, PlannedTurn, PlannedVisit } from "./plan-visits.js";
 /** What the agent of a bundle run is called that names none. */
 export const BUNDLE_AGENT = "facilitator";
 /** Where a bundle run is asked and answered. */
-export const BUNDLE_NODE = "workflow";
+const BUNDLE_NODE = "workflow";
 /** The name of a session's folder. */
 export const SESSION = "session";
 

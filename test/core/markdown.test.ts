@@ -1,14 +1,7 @@
 import * as fc from "fast-check";
 import { Marked } from "marked";
 import { describe, expect, test } from "vitest";
-import {
-  codeBlock,
-  codeCell,
-  codeSpan,
-  inertMarkdown,
-  markdownLine,
-  summaryLine,
-} from "../../src/core/markdown.js";
+import { codeBlock, codeCell, codeSpan, inertMarkdown, summaryLine } from "../../src/core/markdown.js";
 import { isPrintable } from "../../src/core/printable.js";
 
 const LIVE = [
@@ -34,8 +27,8 @@ function isOneSpan(line: string): boolean {
 }
 
 test("a text as code in a cell of a table has no bar that would end the cell", () => {
-  expect(codeCell("a | b")).toBe("`a \\u{7c} b`");
-  expect(codeCell("|".repeat(300))).not.toContain("|");
+  expect(codeCell("a | b", 200)).toBe("`a \\u{7c} b`");
+  expect(codeCell("|".repeat(300), 200)).not.toContain("|");
 });
 
 describe("a line of Markdown", () => {
@@ -43,10 +36,10 @@ describe("a line of Markdown", () => {
     "fs.write @project/artifacts/x_1.md",
     "model turn 3 · step-02",
     "Prüfung – nein, läuft".replace("–", "-"),
-  ])("%s stays as it is", (text) => expect(markdownLine(text)).toBe(text));
+  ])("%s stays as it is", (text) => expect(summaryLine(text)).toBe(text));
 
   test.each(LIVE)("%j is code", (text) => {
-    expect(isOneSpan(markdownLine(text))).toBe(true);
+    expect(isOneSpan(summaryLine(text))).toBe(true);
     expect(isOneSpan(codeSpan(text))).toBe(true);
   });
 

@@ -27,7 +27,7 @@ export async function codecServerCommand({
       "There is no key here: name a file of keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).",
     );
   }
-  const wanted = portForBrowsers("--port", port);
+  const wanted = portForBrowsers(port);
   const token = codecToken ?? randomBytes(24).toString("base64url");
   const signal = interruption();
   const server = await startCodecServer({

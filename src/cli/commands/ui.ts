@@ -40,5 +40,5 @@ function hostOf(host: string | undefined): { readonly host?: string } {
 }
 
 function portOf(text: string | undefined): { readonly port?: number } {
-  return text === undefined ? {} : { port: portForBrowsers("--port", text) };
+  return text === undefined ? {} : { port: portForBrowsers(text) };
 }

@@ -78,7 +78,7 @@ export function parseTest(file: string, text: string): FoundTest | { readonly fi
 }
 
 /** What a test is called that does not say it. */
-export function stemOf(file: string): string {
+function stemOf(file: string): string {
   return file.slice(TESTS_FOLDER.length + 1).replace(/\.ya?ml$/i, "");
 }
 

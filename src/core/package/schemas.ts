@@ -35,7 +35,7 @@ export const schemaVersionSchema = z
   .describe('The format\'s version: "1.1" or "1.1.<patch>".');
 const editorSchema = z.string().optional().describe("Where an editor finds this schema. Not used otherwise.");
 
-export const NODE_TYPES = ["step", "decision", "merge", "end", "subworkflow"] as const;
+const NODE_TYPES = ["step", "decision", "merge", "end", "subworkflow"] as const;
 export const nodeTypeSchema = z.enum(NODE_TYPES);
 export type NodeType = z.infer<typeof nodeTypeSchema>;
 

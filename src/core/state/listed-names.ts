@@ -57,7 +57,7 @@ function stepProblem(text: string): string | undefined {
 }
 
 /** Why a text is no path in the project, relative to its root; undefined when it is one. */
-export function artifactProblem(path: string): string | undefined {
+function artifactProblem(path: string): string | undefined {
   const names = path.split("/");
   if (path.trim() === "") return "is empty: name a file of the project, such as artifacts/story.md";
   if (path.startsWith("/") || /^[A-Za-z]:|^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)) {

@@ -95,7 +95,7 @@ export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">
 }
 
 /** A graph with the run on it. Pure. */
-export function graphOn(
+function graphOn(
   graph: WorkflowGraph,
   course: RunCourse,
   state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "stepsCompleted" | "allowedNext" | "below">,

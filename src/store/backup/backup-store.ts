@@ -18,13 +18,13 @@ import { type BackupReport, OneBackup } from "./one-backup.js";
  *
  * Throws `BackupError`.
  */
-export function backupStore(storeDir: string, dir: string, now = new Date()): Promise<BackupReport> {
+export function backupStore(storeDir: string, dir: string): Promise<BackupReport> {
   return sayingWhy(`The backup in ${dir} could not be brought up to date`, () =>
-    bringUpToDate(storeDir, dir, now),
+    bringUpToDate(storeDir, dir),
   );
 }
 
-async function bringUpToDate(storeDir: string, dir: string, now: Date): Promise<BackupReport> {
+async function bringUpToDate(storeDir: string, dir: string): Promise<BackupReport> {
   const identity = await readStoreIdentity(storeDir);
   if (identity === undefined) throw new NothingThere(`There is no store in ${storeDir}.`);
   refuseNested(storeDir, dir);
@@ -43,7 +43,7 @@ async function bringUpToDate(storeDir: string, dir: string, now: Date): Promise<
     const manifest = {
       format: 1 as const,
       storeId: identity.storeId,
-      takenAt: now.toISOString(),
+      takenAt: new Date().toISOString(),
       parts: backup.parts(),
     };
     await writeFileAtomic(join(dir, MANIFEST_FILE), sealed(manifest));

@@ -309,7 +309,7 @@ function textOf(roots: readonly RegisteredRoot[]): string {
   return `${JSON.stringify({ roots }, undefined, 2)}\n`;
 }
 
-function unregistered(path: string, why = ""): Result<never> {
+function unregistered(path: string, why: string): Result<never> {
   const blank = path === path.trim() ? "" : BLANK;
   const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why}${blank} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path, "<dir>")}`;
   return fail("E_SANDBOX_VIOLATION", sentence);

@@ -22,7 +22,7 @@ export function editFile(
   workspace: Workspace,
   args: EditArguments,
   limits: Pick<FileLimits, "maxWriteBytes">,
-  hooks: WriteHooks = {},
+  hooks: WriteHooks,
 ): Promise<ToolResult> {
   return runTool(args.path, "write", async (path) => {
     const name = describeAliasPath(path);

@@ -43,7 +43,7 @@ export async function writeText(
   path: AliasPath,
   text: Pick<WriteArguments, "content" | "ifMatchSha256" | "append">,
   limits: Pick<FileLimits, "maxWriteBytes">,
-  hooks: WriteHooks = {},
+  hooks: WriteHooks,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const bytes = checkContent(text.content, limits.maxWriteBytes);
   if (!mountOf(workspace, path).writable) throw readOnly(path);
@@ -70,7 +70,7 @@ export async function rewriteText(
   workspace: Workspace,
   path: AliasPath,
   text: { readonly rewrite: Rewrite; readonly ifMatchSha256?: string | undefined },
-  hooks: WriteHooks = {},
+  hooks: WriteHooks,
 ): Promise<Whole> {
   if (!mountOf(workspace, path).writable) throw readOnly(path);
   const ifMatchSha256 = text.ifMatchSha256?.toLowerCase();
