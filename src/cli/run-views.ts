@@ -4,23 +4,16 @@ import { tokensInWords, workInWords } from "../core/run/usage.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";
-import { type BlockLine, blockOf, isSame } from "./live-block.js";
-import { eraseNotes, noteRoom, printFaintNote, printNote, printNoteBlock, printStep } from "./output.js";
-import { type Standing, noticesOf } from "./waiting-words.js";
+import { printNote, printNoteBlock, printStep } from "./output.js";
+import { RedrawnBlock, notesOfChanges } from "./standing-notes.js";
 
 /** Plain lines, one for each step and one for each change of what the run waits for: for pipes, logs and CI. */
 export function plainView(answers: AnswerSource): RunView {
-  const said = new Set<string>();
   return {
     show(_state, news) {
       for (const line of news) printStep(line.nodeId, line.text, false);
     },
-    wait(standing) {
-      const notices = noticesOf(standing);
-      for (const { key, text } of notices) if (!said.has(key)) printNote(text);
-      said.clear();
-      for (const { key } of notices) said.add(key);
-    },
+    wait: notesOfChanges(),
     ask(question, below) {
       printQuestion(question, below);
       return answers.next();
@@ -31,22 +24,13 @@ export function plainView(answers: AnswerSource): RunView {
 
 /** The run, redrawn in place, with what happened above it and what it waits for below: for terminals. */
 export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource): RunView {
-  let drawn: readonly BlockLine[] = [];
+  const block = new RedrawnBlock();
   let last: RunState | undefined;
-  let waiting: Standing | undefined;
   let isAsking = false;
-  function erase(): void {
-    eraseNotes(drawn.length);
-    drawn = [];
-  }
   function draw(news: readonly ProgressLine[]): void {
     if (isAsking) return;
-    const block = blockOf(last === undefined ? [] : renderRun(graph, last), waiting, noteRoom());
-    if (news.length === 0 && isSame(block, drawn)) return;
-    erase();
-    for (const line of news) printStep(line.nodeId, line.text, true);
-    for (const { text, isFaint } of block) (isFaint ? printFaintNote : printNote)(text);
-    drawn = block;
+    const printNews = (): void => news.forEach(({ nodeId, text }) => printStep(nodeId, text, true));
+    block.draw(last === undefined ? [] : renderRun(graph, last), news.length === 0 ? undefined : printNews);
   }
   return {
     show(state, news) {
@@ -54,12 +38,12 @@ export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource
       draw(news);
     },
     wait(standing) {
-      waiting = standing;
+      block.wait(standing);
       draw([]);
     },
     async ask(question, below) {
       isAsking = true;
-      erase();
+      block.erase();
       printQuestion(question, below);
       try {
         return await answers.next();

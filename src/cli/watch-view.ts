@@ -2,19 +2,11 @@ import type { RunEvent } from "../core/run/run-event.js";
 import { NO_USAGE, type Usage, addUsage, costInWords, tokensInWords } from "../core/run/usage.js";
 import { counted } from "../core/text.js";
 import { eventLine } from "./event-lines.js";
-import { type BlockLine, blockOf, isSame } from "./live-block.js";
-import {
-  eraseNotes,
-  noteRoom,
-  outputIsTerminal,
-  print,
-  printFaintNote,
-  printJson,
-  printNote,
-} from "./output.js";
+import { outputIsTerminal, print, printJson } from "./output.js";
 import { notesAreRedrawn } from "./redraw.js";
 import { twoDigits } from "./time-of-day.js";
-import { type Standing, noticesOf } from "./waiting-words.js";
+import { RedrawnBlock, notesOfChanges } from "./standing-notes.js";
+import type { Standing } from "./waiting-words.js";
 
 /** What somebody who watches a run is shown. */
 export interface WatchView {
@@ -46,36 +38,16 @@ function printEvents(events: readonly RunEvent[]): void {
 }
 
 function plainView(): WatchView {
-  const said = new Set<string>();
-  return {
-    show: printEvents,
-    wait(standing) {
-      const notices = noticesOf(standing);
-      for (const { key, text } of notices) if (!said.has(key)) printNote(text);
-      said.clear();
-      for (const { key } of notices) said.add(key);
-    },
-    close: () => undefined,
-  };
+  return { show: printEvents, wait: notesOfChanges(), close: () => undefined };
 }
 
 function liveView(knowsAll: boolean): WatchView {
-  let drawn: readonly BlockLine[] = [];
-  let waiting: Standing | undefined;
+  const block = new RedrawnBlock();
   let usage = NO_USAGE;
   let createdAt: string | undefined;
-  function erase(): void {
-    eraseNotes(drawn.length);
-    drawn = [];
-  }
   function draw(events: readonly RunEvent[]): void {
     const head = createdAt === undefined ? [] : [headOf(createdAt, knowsAll ? usage : undefined)];
-    const block = blockOf(head, waiting, noteRoom());
-    if (events.length === 0 && isSame(block, drawn)) return;
-    erase();
-    printEvents(events);
-    for (const { text, isFaint } of block) (isFaint ? printFaintNote : printNote)(text);
-    drawn = block;
+    block.draw(head, events.length === 0 ? undefined : () => printEvents(events));
   }
   return {
     show(events, run) {
@@ -87,10 +59,10 @@ function liveView(knowsAll: boolean): WatchView {
       draw(events);
     },
     wait(standing) {
-      waiting = standing;
+      block.wait(standing);
       draw([]);
     },
-    close: erase,
+    close: () => block.erase(),
   };
 }
 
