@@ -4,6 +4,7 @@ import { modelLabel } from "../core/run/run-model.js";
 import type { ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import { keyMissing } from "./run-models.js";
+import { executionOf } from "./run-scope.js";
 
 /** Turns, and the sentences that say what is missing. */
 export class Keyless {
@@ -25,7 +26,7 @@ const MAX_KEYLESS_TURNS = 1_000;
 
 /** What a turn is known by in this worker: of a run, for one of its models. */
 export function turnKey({ run, visit, turn, model }: ModelTurnInput): string {
-  return JSON.stringify([run.runId, run.execution ?? 1, visit, turn, model?.endpoint, model?.model]);
+  return JSON.stringify([run.runId, executionOf(run), visit, turn, model?.endpoint, model?.model]);
 }
 
 /** The endpoint wants a key, and none was sent: another worker may have it. */

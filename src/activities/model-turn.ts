@@ -27,6 +27,7 @@ import { ContextFit } from "./context-fit.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { Keyless, toFailure } from "./model-failures.js";
 import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
+import { executionOf } from "./run-scope.js";
 import { keepSpent, spentBefore, withSpent } from "./spent-tokens.js";
 
 /** What a model turn works with. */
@@ -63,6 +64,17 @@ export interface TurnContext {
   readonly cancellationSignal: AbortSignal;
 }
 
+/** A turn that is being taken. */
+interface Turn {
+  readonly deps: ModelTurnDeps;
+  readonly files: RunFiles;
+  readonly conversation: Conversation;
+  readonly harness: AgentHarness;
+  readonly input: ModelTurnInput;
+  readonly context: TurnContext;
+  readonly live: LiveWriter;
+}
+
 const MAX_TEXT_CHARS = 8_000;
 
 /**
@@ -81,7 +93,7 @@ export async function modelTurn(
   const live = new LiveWriter(files.dir, liveCallOf(input, context), files.claim);
   let entry = await conversation.findAnswer(input.visit, input.turn);
   try {
-    entry ??= await askModel(deps, files, conversation, input, { context, live });
+    entry ??= await askModel({ deps, files, conversation, harness, input, context, live });
   } finally {
     await live.end();
   }
@@ -93,14 +105,9 @@ export async function modelTurn(
   // What a model thinks aloud is in the conversation; nobody is asked it, and it ends nothing.
   const content = visibleText(entry.content);
   const ending = isText ? await harness.ending(input, { ...entry, content }) : undefined;
-  const tools = isText && ending === undefined ? await harness.tools(input) : [];
-  const noQuestion =
-    isText && ending === undefined
-      ? harness.noQuestion(
-          content,
-          tools.map((tool) => tool.function.name),
-        )
-      : undefined;
+  const mayAsk = isText && ending === undefined;
+  const toolNames = mayAsk ? (await harness.tools(input)).map((tool) => tool.function.name) : [];
+  const noQuestion = mayAsk ? harness.noQuestion(content, toolNames) : undefined;
   return {
     calls: harness.plan(entry.calls),
     text: historyText(content),
@@ -137,7 +144,7 @@ export function turnEvent(
 
 /** Each attempt is watched on its own. */
 function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: TurnContext): LiveCall {
-  return { execution: run.execution ?? 1, visit, turn, attempt: info.attempt };
+  return { execution: executionOf(run), visit, turn, attempt: info.attempt };
 }
 
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
@@ -145,13 +152,8 @@ function historyText(text: string): string {
   return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
 }
 
-async function askModel(
-  deps: ModelTurnDeps,
-  files: RunFiles,
-  conversation: Conversation,
-  input: ModelTurnInput,
-  { context, live }: { readonly context: TurnContext; readonly live: LiveWriter },
-): Promise<AssistantEntry> {
+async function askModel(asked: Turn): Promise<AssistantEntry> {
+  const { deps, conversation, input } = asked;
   const settings = await deps.modelSettingsFor(input.agentId, input.run, input.model);
   if (settings === undefined) {
     throw ApplicationFailure.nonRetryable(
@@ -167,30 +169,21 @@ async function askModel(
   }
   const fit = new ContextFit(input, settings, deps.memory.learnedContexts);
   for (;;) {
-    const entry = await askOnce(deps, files, conversation, input, { settings, fit, context, live });
+    const entry = await askOnce(asked, settings, fit);
     const known = entry ?? (await conversation.findAnswer(input.visit, input.turn));
     if (known !== undefined) return known;
   }
 }
 
-interface Asking {
-  readonly settings: ModelSettings;
-  readonly fit: ContextFit;
-  readonly context: TurnContext;
-  readonly live: LiveWriter;
-}
-
 /** The answer, written down; undefined where results had to be left out of the conversation first. */
 async function askOnce(
-  deps: ModelTurnDeps,
-  files: RunFiles,
-  conversation: Conversation,
-  input: ModelTurnInput,
-  { settings, fit, context, live }: Asking,
+  asked: Turn,
+  settings: ModelSettings,
+  fit: ContextFit,
 ): Promise<AssistantEntry | undefined> {
-  const harness = deps.harnesses[input.run.kind ?? "graph"];
+  const { deps, files, conversation, harness, input, context, live } = asked;
   const before = await conversation.entries();
-  const added = await newEntries(harness, files, before, input);
+  const added = await newEntries(asked, before);
   const entries = [...before, ...added];
   const results = await resultsOf(files, entries);
   const offer = await harness.offer(input);
@@ -223,9 +216,8 @@ async function askOnce(
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
-  const { price } = settings;
-  const asked = { price, spent, draft, offer };
-  const entry = await toEntry(answer, input, entries, files, asked).catch(async (error: unknown) => {
+  const beside = { price: settings.price, spent, draft, offer };
+  const entry = await toEntry(answer, input, entries, files, beside).catch(async (error: unknown) => {
     await spend(answer.usage);
     throw error;
   });
@@ -265,10 +257,8 @@ function longestWaitMs({ info }: TurnContext): number {
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
 async function newEntries(
-  harness: AgentHarness,
-  files: RunFiles,
+  { harness, files, input }: Turn,
   said: readonly ConversationEntry[],
-  input: ModelTurnInput,
 ): Promise<readonly ConversationEntry[]> {
   const entries: ConversationEntry[] = [];
   const { visit, turn, correction } = input;
