@@ -5,7 +5,7 @@ export function workflowIdOf(runId: string): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Whether a text is a run's id: a UUID in lower case. */
+/** Whether a text is a run's id: a UUID, in lower case only. It names a folder, and some file systems take two spellings for one. */
 export function isRunId(text: string): boolean {
   return UUID.test(text);
 }

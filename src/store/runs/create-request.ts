@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
+import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
 
 /** What a new run is made from (contracts §4). */
@@ -29,14 +30,6 @@ export interface RunBeginning {
   readonly variables: JsonObject;
 }
 
-/** In one spelling only: it names a folder, and some file systems take two spellings for one. */
-const uuid = z.uuid().lowercase();
-
-/** Whether a text is a run's id. */
-export function isRunUuid(id: string): boolean {
-  return uuid.safeParse(id).success;
-}
-
 /** What a program without types may leave out or take for another. */
 const named = z.object({
   projectRoot: z.string(),
@@ -58,5 +51,5 @@ export function problemOf(request: CreateRunRequest): Result<never> | undefined 
 
 /** The id that is asked for, or a new one. Fault: `E_RUN_NOT_FOUND`. */
 export function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result<string> {
-  return isRunUuid(runId) ? ok(runId) : fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+  return isRunId(runId) ? ok(runId) : fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
 }

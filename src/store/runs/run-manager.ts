@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import type { RunEvent } from "../../core/run/run-event.js";
+import { isRunId } from "../../core/run/run-id.js";
 import { findNode } from "../../core/package/graph.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { effectiveNodeId } from "../../core/state/transition-guard.js";
 import { excerpt } from "../../core/text.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
-import { type CreateRunRequest, idOf, isRunUuid, problemOf } from "./create-request.js";
+import { type CreateRunRequest, idOf, problemOf } from "./create-request.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
 import { findAgent, selectWorkflow } from "../packages/choose.js";
@@ -190,7 +191,7 @@ export class RunManager {
     const run =
       byId.found[0] ?? oldestFirst((await this.askIndexes((index) => index.findByWorkflow(id))).found).at(-1);
     if (run !== undefined) return ok(run);
-    if (!isRunUuid(id)) return runNotFound(id);
+    if (!isRunId(id)) return runNotFound(id);
     const [prunedAt] = (await this.askIndexes((each) => each.prunedAt(id))).found;
     if (prunedAt !== undefined) return pruned(id, prunedAt);
     const index = byId.damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
@@ -202,7 +203,7 @@ export class RunManager {
    * Throws `DamagedIndex`.
    */
   async findPlaced(runId: string): Promise<RunMetadata | undefined> {
-    if (!isRunUuid(runId)) return undefined;
+    if (!isRunId(runId)) return undefined;
     for (const projectId of await this.projectIds()) {
       const exists = standsThere(this.filesOf(projectId, runId).dir);
       const run = exists ? await this.index(projectId).find(runId) : undefined;
@@ -292,7 +293,7 @@ export class RunManager {
     const key = `${projectId}/${runId}/${execution ?? ""}`;
     const known = this.opened.get(key);
     if (known !== undefined) return ok(known);
-    if (!isRunUuid(runId) || !isProjectId(projectId)) return runNotFound(runId);
+    if (!isRunId(runId) || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId, execution);
     if (!isOwnFolder(files.stateDir)) {
       standsThere(files.stateDir); // throws where it cannot be looked at: that there is none, nobody has said then
