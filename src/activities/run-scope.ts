@@ -1,7 +1,7 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import type { OfRun, OpenRunInput } from "../contract/activities.js";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
-import { type Fault, type Result, fail } from "../core/errors.js";
+import { type Failed, type Result, fail } from "../core/errors.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { excerpt } from "../core/text.js";
@@ -76,11 +76,7 @@ export async function permittedProject(store: Store, run: RunRef): Promise<Permi
 }
 
 /** A run is bound to the path of its project, and that one does not lead there. Whether it leads anywhere else is not told. */
-export function notAtItsPath(
-  runId: string,
-  path: string,
-  kind: OpenRunInput["kind"] = "graph",
-): { ok: false; error: Fault } {
+export function notAtItsPath(runId: string, path: string, kind: OpenRunInput["kind"] = "graph"): Failed {
   const elsewhere =
     kind === "bundle"
       ? "where it lies now, start another one"

@@ -9,7 +9,7 @@ import {
   parseAsked,
 } from "../contract/reads.js";
 import { readStatement } from "../contract/signed.js";
-import { type Result, fail } from "../core/errors.js";
+import { type Failed, type Result, fail } from "../core/errors.js";
 import { whyLost } from "../store/lost-store.js";
 import { StoreAnswers } from "../reads/store-answers.js";
 import type { ArtifactDeps } from "../reads/artifacts.js";
@@ -50,7 +50,7 @@ async function refusalOf(
   name: StoreQuestionName,
   { question, page, until = "", signature }: AskedPage,
   execution: string,
-): Promise<Result<never> | undefined> {
+): Promise<Failed | undefined> {
   if (signatures === undefined) return undefined;
   const left = Date.parse(until) - Date.now();
   const statement = { ...readStatement(name, until, { question, ...(page === undefined ? {} : { page }) }) };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { type Failed, type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { schemaErrors } from "../core/schema-errors.js";
 import { count, id, path, run, sha256 } from "./question-fields.js";
@@ -189,7 +189,7 @@ export function parseAnswer(answer: unknown): Result<AnswerPage> {
   return fail("E_INTERNAL", NOT_UNDERSTOOD);
 }
 
-function refused(errors: ReturnType<typeof schemaErrors>): Result<never> {
+function refused(errors: ReturnType<typeof schemaErrors>): Failed {
   const [first] = errors;
   return fail(
     "E_SCHEMA_VALIDATION",

@@ -3,7 +3,7 @@ import { defined } from "../core/defined.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
-import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
+import { type ErrorCode, type Failed, type Result, fail, ok } from "../core/errors.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import { StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
@@ -255,7 +255,7 @@ const CARRIED_BY_NOBODY: SchemaError = {
 
 const MAX_SAID = 3;
 
-function notValid(errors: readonly SchemaError[], code: ErrorCode = "E_SCHEMA_VALIDATION"): Result<never> {
+function notValid(errors: readonly SchemaError[], code: ErrorCode = "E_SCHEMA_VALIDATION"): Failed {
   const said = errors.slice(0, MAX_SAID).map(({ path: place, message }) => `${place || "input"}: ${message}`);
   const more = errors.length > MAX_SAID ? `; and ${errors.length - MAX_SAID} more` : "";
   const sentence = `What the run is started with is not valid. ${said.join("; ")}${more}. Correct it and start the run again.`;

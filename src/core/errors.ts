@@ -46,15 +46,19 @@ export interface Fault {
   readonly details?: JsonObject;
 }
 
+/** A fault, in the place of what was expected. */
+export interface Failed {
+  readonly ok: false;
+  readonly error: Fault;
+}
+
 /** An expected outcome: the value, or the fault that stands in its place. */
-export type Result<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: Fault };
+export type Result<T> = { readonly ok: true; readonly value: T } | Failed;
 
 export function ok<T>(value: T): Result<T> {
   return { ok: true, value };
 }
 
-export function fail(code: ErrorCode, message: string, details?: JsonObject): { ok: false; error: Fault } {
+export function fail(code: ErrorCode, message: string, details?: JsonObject): Failed {
   return { ok: false, error: details === undefined ? { code, message } : { code, message, details } };
 }

@@ -1,4 +1,4 @@
-import { type Fault, fail } from "./errors.js";
+import { type Failed, fail } from "./errors.js";
 
 /** Node has no name for the error of a quota that is used up: 122 on Linux, 69 on macOS. */
 const OF_QUOTA = /^Unknown system error -(?:122|69)\b/;
@@ -80,9 +80,6 @@ export function readingWords(error: unknown): string {
 }
 
 /** The fault of what cannot be read now; undefined where the code says more of it than that. */
-export function unreadFault(
-  path: string,
-  code: string | undefined,
-): { readonly ok: false; readonly error: Fault } | undefined {
+export function unreadFault(path: string, code: string | undefined): Failed | undefined {
   return code !== undefined && mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : undefined;
 }

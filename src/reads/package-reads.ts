@@ -1,7 +1,7 @@
 import { bounded } from "../contract/bounded.js";
 import type { JsonAnswers, StoreQuestion } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
-import { type Result, fail, ok } from "../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../core/errors.js";
 import { excerpt, listSome } from "../core/text.js";
 import { checkPackageSource } from "../store/packages/package-source.js";
 import { identityOf } from "../store/roots/root-places.js";
@@ -19,7 +19,7 @@ export async function packagesOf(store: Store): Promise<Result<JsonAnswers["read
 export async function packageOf(store: Store, named: string): Promise<Result<JsonAnswers["read.package"]>> {
   const packageId = await store.packages.resolve(named);
   const opened = packageId.ok ? await store.packages.open(packageId.value) : packageId;
-  if (!packageId.ok || !opened.ok) return opened as Result<never>; // one of the two is a fault
+  if (!packageId.ok || !opened.ok) return opened as Failed; // one of the two is a fault
   const { manifest, agents, workflows } = opened.value;
   const sha256 = await store.packages.digest(packageId.value);
   return ok({

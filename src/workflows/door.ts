@@ -3,7 +3,7 @@ import { type RunInputs, validateContinuedInput, validateRunInput } from "../con
 import type { RunWorkflow } from "../contract/names.js";
 import type { Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
-import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { type Failed, type Fault, type Result, fail, ok } from "../core/errors.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { handleQueries } from "./messages.js";
 import { Unreadable, requireOpened } from "./payload-converter.js";
@@ -71,6 +71,6 @@ function identified<I extends RunInputs[RunWorkflow]>(input: I): Result<Identifi
   return notValid(`runId: ${runId} is not a run's id. Use a workflow id like ${workflowIdOf("<runId>")}`);
 }
 
-function notValid(sentence: string): Result<never> {
+function notValid(sentence: string): Failed {
   return fail("E_SCHEMA_VALIDATION", `What the run is started with is not valid. ${sentence}.`);
 }

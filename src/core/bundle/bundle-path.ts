@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from "../errors.js";
+import { type Failed, type Result, fail, ok } from "../errors.js";
 import { excerpt, listSome } from "../text.js";
 import {
   PATH_VARIABLES,
@@ -96,7 +96,7 @@ function placeholderIn(segments: readonly string[]): string | undefined {
   return undefined;
 }
 
-function unknownVariable(text: string): Result<never> {
+function unknownVariable(text: string): Failed {
   const isMustache = text.startsWith("{{");
   const isMisplaced = pathVariable(text.replace(/^\{|\}$/g, "")) !== undefined;
   const what = isMisplaced ? "must stand alone at the beginning of the path" : "is no path variable";
@@ -137,6 +137,6 @@ function oldSessionPath(segments: readonly string[], layout: BundleLayout): Resu
   return ok({ mount: "session-folder", segments: rest });
 }
 
-function refuse(message: string): Result<never> {
+function refuse(message: string): Failed {
   return fail("E_SANDBOX_VIOLATION", message);
 }

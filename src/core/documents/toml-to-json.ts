@@ -1,5 +1,5 @@
 import { TomlDate, TomlError, parse } from "smol-toml";
-import { type Result, fail, ok } from "../errors.js";
+import { type Failed, type Result, fail, ok } from "../errors.js";
 import { boundsProblem } from "../json-bounds.js";
 import type { JsonObject } from "../json.js";
 import { oneLine } from "../text.js";
@@ -32,6 +32,6 @@ function isWhole(value: unknown): boolean {
   return value instanceof TomlDate || typeof value !== "number" || Number.isFinite(value);
 }
 
-function refused(message: string, line: number): Result<never> {
+function refused(message: string, line: number): Failed {
   return fail("E_INVALID_FRONTMATTER", message, { line });
 }

@@ -1,4 +1,4 @@
-import { type Result, fail, ok } from "../errors.js";
+import { type Failed, type Result, fail, ok } from "../errors.js";
 import { type SchemaError, schemaErrors } from "../schema-errors.js";
 import { utf8Length } from "../text.js";
 import {
@@ -55,7 +55,7 @@ function differing(path: string, given: string | undefined, carried: string): re
   return [{ path, message: "is not that of the graph state the run is to begin with: leave it out" }];
 }
 
-function cannotCarry(errors: readonly SchemaError[]): Result<never> {
+function cannotCarry(errors: readonly SchemaError[]): Failed {
   const first = errors[0];
   const sentence = `The run cannot carry this story: ${first?.path || "(root)"}: ${first?.message}. A story is named like wrkf-1010.`;
   return fail("E_SCHEMA_VALIDATION", sentence, { errors });

@@ -1,4 +1,4 @@
-import { type Fault, fail } from "../errors.js";
+import { type Failed, fail } from "../errors.js";
 import type { JsonObject } from "../json.js";
 import {
   type ConditionData,
@@ -13,7 +13,7 @@ import { describeUnmet } from "./refused-condition.js";
 import { type Frontmatter, parseFrontmatter } from "./state-frontmatter.js";
 
 /** The guard's verdict on a state update. */
-export type GuardVerdict = { readonly ok: true } | { readonly ok: false; readonly error: Fault };
+export type GuardVerdict = { readonly ok: true } | Failed;
 
 /** Where a run stands: the document's node, or the graph's entry while that is empty (contracts §6, rule 1). */
 export function effectiveNodeId(currentNodeId: string, graph: Pick<WorkflowGraph, "entryNodeId">): string {

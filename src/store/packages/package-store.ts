@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { readdir, rename, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compareBuild } from "semver";
-import { type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
@@ -304,14 +304,14 @@ interface FoundPackage {
   readonly stamp: string;
 }
 
-function notWritten(error: unknown): Result<never> {
+function notWritten(error: unknown): Failed {
   if (error instanceof PackageUnreadNow) return fail("E_INTERNAL", error.message);
   const code = requireSystemCode(error);
   const remedy = writeRemedy(code, "let this user write there, and see to the disk");
   return fail("E_INTERNAL", `The packages of the store could not be written (${code}): ${remedy}.`);
 }
 
-function unknown(packageId: string): Result<never> {
+function unknown(packageId: string): Failed {
   return fail("E_PACKAGE_NOT_FOUND", `No package ${quote(packageId)} is installed in this store.`);
 }
 
@@ -326,12 +326,12 @@ async function digestOf(listing: PackageListing): Promise<string | undefined> {
   }
 }
 
-function changedOnDisk(packageId: string): Result<never> {
+function changedOnDisk(packageId: string): Failed {
   const sentence = `the installed copy ${packageId} was changed on disk: install the package again, which puts it back`;
   return invalid([errorFinding(WHOLE_PACKAGE, "$", sentence)]);
 }
 
-function invalid(findings: readonly Finding[]): Result<never> {
+function invalid(findings: readonly Finding[]): Failed {
   const errors = findings.filter(isError);
   const first = errors[0] ?? findings[0];
   const where = first === undefined ? "" : ` ${first.file}, ${first.path}: ${first.message}`;

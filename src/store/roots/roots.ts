@@ -1,7 +1,7 @@
 import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
-import { type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { systemCode, unreadNow } from "../../core/system-code.js";
 import { excerpt, shellWord, utf8Length } from "../../core/text.js";
 import {
@@ -206,13 +206,13 @@ export class Roots {
   }
 
   /** That a path does not exist is told of roots only. */
-  private missing(path: string, access: Access): Result<never> {
+  private missing(path: string, access: Access): Failed {
     const future = futurePath(path);
     return future !== undefined && this.approves(future, access).ok ? missing(path) : this.unregistered(path);
   }
 
   /** Of what could not be registered either, the sentence says so: by its name alone, whatever is there. */
-  private unregistered(path: string, why = ""): Result<never> {
+  private unregistered(path: string, why = ""): Failed {
     const forbidden = forbiddenByName(withoutSlash(path), this.ours);
     return forbidden === undefined ? unregistered(path, why) : notAllowed(path, forbidden);
   }
@@ -309,7 +309,7 @@ function textOf(roots: readonly RegisteredRoot[]): string {
   return `${JSON.stringify({ roots }, undefined, 2)}\n`;
 }
 
-function unregistered(path: string, why: string): Result<never> {
+function unregistered(path: string, why: string): Failed {
   const blank = path === path.trim() ? "" : BLANK;
   const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why}${blank} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path, "<dir>")}`;
   return fail("E_SANDBOX_VIOLATION", sentence);
@@ -317,7 +317,7 @@ function unregistered(path: string, why: string): Result<never> {
 
 const MAX_SHOWN = 400;
 
-function notUsable(path: unknown, why: string): Result<never> {
+function notUsable(path: unknown, why: string): Failed {
   const shown = typeof path === "string" ? `"${excerpt(path)}"` : "A root";
   return fail(
     "E_SANDBOX_VIOLATION",
@@ -326,11 +326,11 @@ function notUsable(path: unknown, why: string): Result<never> {
 }
 
 /** For what nobody can register: no word of registering it. */
-function notAllowed(path: string, { why, instead }: Forbidden): Result<never> {
+function notAllowed(path: string, { why, instead }: Forbidden): Failed {
   return fail("E_SANDBOX_VIOLATION", `"${excerpt(path, MAX_SHOWN)}" ${why}: no run works there. ${instead}.`);
 }
 
-function missing(path: string): Result<never> {
+function missing(path: string): Failed {
   return fail(
     "E_PROJECT_INVALID",
     `"${excerpt(path)}" does not exist or cannot be read. Name an existing directory.`,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
@@ -39,7 +39,7 @@ const named = z.object({
 });
 
 /** What keeps a run from being made of this. Fault: `E_SCHEMA_VALIDATION`. */
-export function problemOf(request: CreateRunRequest): Result<never> | undefined {
+export function problemOf(request: CreateRunRequest): Failed | undefined {
   const [first] = schemaErrors(named.safeParse(request).error?.issues ?? []);
   if (first === undefined) return undefined;
   const place = first.path || "the request";

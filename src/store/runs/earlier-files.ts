@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { printableJson } from "../../core/documents/printable-json.js";
-import { type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject, JsonValue } from "../../core/json.js";
 import {
@@ -165,7 +165,7 @@ function bytesOf(path: string): Result<Buffer | undefined> {
   }
 }
 
-function damaged(path: string): Result<never> {
+function damaged(path: string): Failed {
   return fail(
     "E_INTERNAL",
     `${path} is missing or damaged: the state document goes back to it. Restore it from a backup.`,

@@ -1,4 +1,4 @@
-import { type Fault, fail } from "../../core/errors.js";
+import { type Failed, fail } from "../../core/errors.js";
 import { isDenied, isFull, mayPass, requireSystemCode } from "../../core/system-code.js";
 import { userHere } from "./user-here.js";
 
@@ -6,7 +6,7 @@ import { userHere } from "./user-here.js";
  * Why a folder of a project cannot be made. What the machine lacks for a moment is `E_INTERNAL`, and is tried again; what only its user
  * can change is `E_PROJECT_INVALID`.
  */
-export function notMade(what: string, ofPlace: string, error: unknown): { ok: false; error: Fault } {
+export function notMade(what: string, ofPlace: string, error: unknown): Failed {
   const code = requireSystemCode(error);
   const by = isDenied(code) ? ` by ${userHere()}, as whom the worker runs` : "";
   const sentence = `${what} cannot be made${by} (${code}).`;

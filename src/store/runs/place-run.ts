@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Fault, type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
@@ -132,7 +132,7 @@ function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
 }
 
 /** Brought here by another user: the model would be refused each of its files, one by one. */
-function artifactsClosed(): Result<never> {
+function artifactsClosed(): Failed {
   const sentence = `The project's artifacts directory cannot be written to by ${userHere()}, as whom the worker runs. Check the project's permissions.`;
   return fail("E_PROJECT_INVALID", sentence);
 }
@@ -174,12 +174,12 @@ function sizeOf(file: string): number {
 }
 
 /** What to say of a run that was pruned. */
-export function pruned(runId: string, at: string): { ok: false; error: Fault } {
+export function pruned(runId: string, at: string): Failed {
   const sentence = `Run ${runId} was pruned on ${at.slice(0, 10)}: its files are gone, and it goes on no more. Start a new one with: interlock run <package> --project <dir>`;
   return fail("E_RUN_NOT_FOUND", sentence, { prunedAt: at });
 }
 
-function notWritten(error: unknown): { ok: false; error: Fault } {
+function notWritten(error: unknown): Failed {
   if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
   const code = systemCode(error);
   const reason = code === undefined ? "" : ` (${code})`;

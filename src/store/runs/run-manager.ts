@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Fault, type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { findNode } from "../../core/package/graph.js";
@@ -380,6 +380,6 @@ function firstDocument(
   return withFrontmatter(template.value, valid.value);
 }
 
-function runNotFound(runId: string): { ok: false; error: Fault } {
+function runNotFound(runId: string): Failed {
   return fail("E_RUN_NOT_FOUND", `There is no run "${excerpt(runId, 80)}" in this store.`);
 }
