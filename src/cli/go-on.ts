@@ -40,7 +40,7 @@ export function goOn(
 ): Promise<ExitCode> {
   const adapt = (config: Config): Config => configFor(config, options);
   const act = async (place: RunSession): Promise<ExitCode> => {
-    const { reader, store, session, signal } = place;
+    const { store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
     if (options.detach === true) await reportDetached(session, run, { json, more });
@@ -53,15 +53,15 @@ export function goOn(
     }
     if (options.detach === true) return EXIT.done;
     if (isOwn && standing.polled) await bringAnotherWorker(session, signal);
-    const followed = await followedRun(reader, run);
     const choice = { json, waitForAnswers: options.waitForAnswers, more, isShared: standing.polled };
-    return followAndReport(session, { reader, store }, run, followed, choice, signal);
+    const there = { ...place, run };
+    return followAndReport(there, await followedRun(there), choice);
   };
   return withRun(runId, act, adapt);
 }
 
 /** What following a run shows of it: its graph and its project. */
-export async function followedRun(reader: StoreReader, run: RunHandle): Promise<FollowedRun> {
+export async function followedRun({ reader, run }: Pick<RunSession, "reader" | "run">): Promise<FollowedRun> {
   const { kind, input } = await run.startedWith();
   const { projectRoot } = input;
   if (kind === "bundle") return { graph: undefined, projectRoot };

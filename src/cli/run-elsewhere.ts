@@ -10,7 +10,8 @@ import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
 import { type PreparedRun, followAndReport, reportDetached } from "./start-run.js";
-import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
+import type { StoreSession } from "./run-session.js";
+import { openTemporalSession, sessionAt } from "./temporal-session.js";
 
 /** Where a run is started, and how it is followed. */
 export interface ElsewhereOptions {
@@ -78,27 +79,22 @@ async function isCalled({ storeId, dir }: Store, name: string): Promise<boolean>
   return storeId === name || (await readStoreName(dir)) === name;
 }
 
-interface Place {
-  readonly session: TemporalSession;
-  readonly store: Store | undefined;
-  readonly signal: AbortSignal;
-}
-
 async function runThere(
-  { session, store, signal }: Place,
+  here: Omit<StoreSession, "config">,
   found: FoundProject,
   prepared: PreparedRun,
   options: ElsewhereOptions,
 ): Promise<ExitCode> {
-  const there = sessionAt(session, found.store.taskQueue);
-  const run = await prepared.start(there.client);
+  const { store } = here;
+  const session = sessionAt(here.session, found.store.taskQueue);
+  const run = await prepared.start(session.client);
   const json = options.json ?? false;
-  if (options.detach === true) await reportDetached(there, run, { json });
+  if (options.detach === true) await reportDetached(session, run, { json });
   else printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
-  const standing = await queueStandingOf(there, run, store);
+  const standing = await queueStandingOf(session, run, store);
   if (!standing.polled) printNote(standing.note);
   if (options.detach === true) return EXIT.done;
   const choice = { json, waitForAnswers: options.waitForAnswers, isShared: standing.polled };
-  const reader = remoteReader(there, found.store.storeId);
-  return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
+  const there = { ...here, session, run, reader: remoteReader(session, found.store.storeId) };
+  return followAndReport(there, await followedRun(there), choice);
 }

@@ -3,14 +3,13 @@ import { isUnanswered } from "../client/grpc-status.js";
 import type { RunWorkflow } from "../contract/names.js";
 import { shellName } from "../core/text.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
-import type { StoreReader } from "../contract/reads.js";
-import type { Store } from "../store/store.js";
 import { NO_ANSWERS, userAnswers } from "./answers.js";
 import { type FollowEnd, followRun } from "./follow.js";
 import { liveAnswers } from "./live-answers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
 import { notesAreRedrawn } from "./redraw.js";
 import { filesOfRun, printReport, reportOf } from "./run-report.js";
+import type { RunSession } from "./run-session.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
 import { webLinkOf } from "./web-link.js";
@@ -57,12 +56,15 @@ export interface FollowChoice {
 
 /** Follows a run with a view that fits the terminal, and reports its end. */
 export async function followAndReport(
-  session: TemporalSession,
-  { reader, store }: { readonly reader: StoreReader; readonly store: Store | undefined },
-  run: RunHandle,
+  {
+    session,
+    store,
+    reader,
+    run,
+    signal,
+  }: Pick<RunSession, "session" | "store" | "reader" | "run" | "signal">,
   followed: FollowedRun,
   choice: FollowChoice,
-  signal: AbortSignal,
 ): Promise<ExitCode> {
   const link = await webLinkOf(session, run, { after: false });
   printNote(link.url === null ? `Web UI: ${link.how}.` : `Watch it: ${link.url}`);

@@ -68,7 +68,7 @@ export function tellPrepared<T>(
   },
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
-    const { session, reader, store, run, signal } = place;
+    const { session, run, signal } = place;
     const once = onceFor(session, signal);
     const isOwnWorker = await bringWorker(place, once);
     const asked = once(() => stateOnceAsked(run));
@@ -87,7 +87,7 @@ export function tellPrepared<T>(
     printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
     const since = state.progress.at(-1)?.seq ?? 0;
     const choice = { json, waitForAnswers: process.stdin.isTTY, since };
-    return followAndReport(session, { reader, store }, run, await followedRun(reader, run), choice, signal);
+    return followAndReport(place, await followedRun(place), choice);
   });
 }
 

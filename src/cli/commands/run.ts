@@ -103,14 +103,8 @@ async function runPrepared(
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
     const choice = { json, waitForAnswers: options.waitForAnswers, isShared: isPolled };
-    return await followAndReport(
-      session,
-      { reader: localReader(store, config), store },
-      run,
-      prepared,
-      choice,
-      signal,
-    );
+    const reader = localReader(store, config);
+    return await followAndReport({ session, store, reader, run, signal }, prepared, choice);
   } finally {
     await session.close();
   }
