@@ -3,6 +3,7 @@ import { excerpt } from "../core/text.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
 import { UsageError } from "./output.js";
+import { someAtOnce } from "../core/some-at-once.js";
 
 /** A store, and whether anybody polls its queue. */
 export interface StoreStanding extends KnownStore {
@@ -32,15 +33,8 @@ export async function pollings(
   client: InterlockClient,
   taskQueues: Iterable<string>,
 ): Promise<ReadonlyMap<string, Polling>> {
-  const queues = [...new Set(taskQueues)];
-  const found = new Map<string, Polling>();
-  const ask = async (): Promise<void> => {
-    for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
-      found.set(queue, await client.polling(queue, mayLive));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, ask));
-  return found;
+  const ask = async (queue: string) => [queue, await client.polling(queue, mayLive)] as const;
+  return new Map(await someAtOnce(new Set(taskQueues), AT_A_TIME, ask));
 }
 
 /** A store with what its workers and Temporal say of who works on it. */

@@ -8,6 +8,7 @@ import { InterlockError } from "./interlock-error.js";
 import type { ListedRun } from "./list-runs.js";
 import { questionOf } from "./next-question.js";
 import type { RunReference } from "./run-handle.js";
+import { someAtOnce } from "../core/some-at-once.js";
 
 /** A question that waits, and whose it is. */
 export interface OpenQuestion {
@@ -87,17 +88,8 @@ async function polledQueues(
   isPolled: (taskQueue: string) => Promise<boolean>,
 ): Promise<readonly string[]> {
   const queues = [...new Set(waiting.map(({ taskQueue }) => taskQueue))];
-  return inBatches(queues, async (queue) => ((await isPolled(queue)) ? queue : undefined));
-}
-
-/** What comes of each, in their order, without those of which nothing comes. */
-async function inBatches<T, U>(all: readonly T[], ask: (one: T) => Promise<U | undefined>): Promise<U[]> {
-  const found: U[] = [];
-  for (let start = 0; start < all.length; start += AT_A_TIME) {
-    const answers = await Promise.all(all.slice(start, start + AT_A_TIME).map(ask));
-    found.push(...answers.filter((answer) => answer !== undefined));
-  }
-  return found;
+  const polled = await someAtOnce(queues, AT_A_TIME, isPolled);
+  return queues.filter((_, at) => polled[at]);
 }
 
 /**
@@ -184,10 +176,8 @@ async function goneEvents(
   gone: readonly OpenQuestion[],
 ): Promise<readonly QuestionEvent[]> {
   const polled = await polledQueues(gone, (queue) => isPolledNow(source, queue));
-  return inBatches(gone, (question) =>
-    polled.includes(question.taskQueue)
-      ? goneEvent(source, question)
-      : Promise.resolve<QuestionEvent>({ kind: "answered", question }),
+  return someAtOnce(gone, AT_A_TIME, async (question): Promise<QuestionEvent> =>
+    polled.includes(question.taskQueue) ? goneEvent(source, question) : { kind: "answered", question },
   );
 }
 

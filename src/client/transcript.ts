@@ -8,6 +8,7 @@ import {
 import type { Result } from "../core/errors.js";
 import type { JsonValue } from "../core/json.js";
 import { InterlockError } from "./interlock-error.js";
+import { someAtOnce } from "../core/some-at-once.js";
 
 /** A store elsewhere takes its time for each question, and there is a conversation for each visit: those of so many bytes in all are one. */
 const ASKED_BYTES = 512 * 1024;
@@ -50,14 +51,8 @@ export async function readTranscript(
     const message = `The run has not visited that node. It has visited: ${known.join(", ") || "none yet"}.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
-  const groups = inGroups(wanted);
-  const transcript: TranscriptVisit[] = [];
-  for (let from = 0; from < groups.length; from += ASKED_AT_ONCE) {
-    const asked = groups.slice(from, from + ASKED_AT_ONCE);
-    const said = await Promise.all(asked.map((group) => conversationsOf(reader, { run, reasoning }, group)));
-    transcript.push(...said.flat());
-  }
-  return transcript;
+  const ask = (group: readonly StoredVisit[]) => conversationsOf(reader, { run, reasoning }, group);
+  return (await someAtOnce(inGroups(wanted), ASKED_AT_ONCE, ask)).flat();
 }
 
 function inGroups(visits: readonly StoredVisit[]): readonly (readonly StoredVisit[])[] {

@@ -24,6 +24,7 @@ import { sinceOf } from "../run-filter.js";
 import { referenceOf, withTemporal } from "../run-session.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { temporalWords } from "../../client/temporal-words.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 interface PruneOptions {
   readonly olderThan?: string;
@@ -134,8 +135,9 @@ async function unopenedForks(
   const listed = new Set(all.map(({ runId }) => runId));
   const open = await client.runs({ phases: OPEN_PHASES, taskQueues: [store.taskQueue] }, Infinity);
   const forks = new Map<string, PrunableRun>(); // one for each source
-  await forEachAtOnce(
+  await someAtOnce(
     open.filter(({ runId }) => !listed.has(runId)),
+    ASKED_AT_ONCE,
     async ({ runId, workflowId, startedAt }) => {
       const sources = await sourcesOf(client.handle({ runId, workflowId }), all);
       for (const forkedFrom of sources)
@@ -184,8 +186,9 @@ async function meantRuns(
 ): Promise<readonly RunMetadata[]> {
   const standing = new Map(all.map((run) => [run.runId, run]));
   const unknown = new Set<string>();
-  await forEachAtOnce(
+  await someAtOnce(
     all.filter(({ phase }) => !isOverPhase(phase)),
+    ASKED_AT_ONCE,
     async (run) => {
       const known = await knownStanding(session, run);
       if (known === undefined) unknown.add(run.runId);
@@ -231,7 +234,7 @@ async function freeToGo(
   { kept, left }: Outcome,
 ): Promise<ReadonlyMap<string, number>> {
   const free = new Map<string, number>();
-  await forEachAtOnce(runs, async (run) => {
+  await someAtOnce(runs, ASKED_AT_ONCE, async (run) => {
     try {
       const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
       const reason = await reasonToStay(place, run);
@@ -248,14 +251,6 @@ async function freeToGo(
 function whyStuck(error: unknown): string {
   if (error instanceof NotOurFile || (error instanceof Error && "syscall" in error)) return wordsOf(error);
   throw error;
-}
-
-async function forEachAtOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const next = async (): Promise<void> => {
-    for (const item of waiting) await action(item);
-  };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, next));
 }
 
 async function reasonToStay(

@@ -7,6 +7,7 @@ import { MAX_RUNS_LISTED, type RouteAnswer, type RouteRequest } from "../api.js"
 import type { RunRow } from "../api-run.js";
 import { answered } from "./faults.js";
 import type { PageDeps } from "./places.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 /* What the page says of runs, stores and packages as such. */
 
@@ -53,16 +54,11 @@ export async function questionsAnswer(
 const STORES_AT_A_TIME = 16;
 
 export async function storesAnswer({ client, mayLive }: PageDeps): Promise<RouteAnswer<"stores">> {
-  const known = await client.stores();
-  const stores: RouteAnswer<"stores">["stores"][number][] = [];
-  for (let start = 0; start < known.length; start += STORES_AT_A_TIME) {
-    const some = known.slice(start, start + STORES_AT_A_TIME).map(async (store) => {
-      const { storeId, name, taskQueue, projects } = store;
-      const { polled } = await client.polling(taskQueue, mayLive);
-      return { storeId, name, taskQueue, polled, projects };
-    });
-    stores.push(...(await Promise.all(some)));
-  }
+  const stores = await someAtOnce(await client.stores(), STORES_AT_A_TIME, async (store) => {
+    const { storeId, name, taskQueue, projects } = store;
+    const { polled } = await client.polling(taskQueue, mayLive);
+    return { storeId, name, taskQueue, polled, projects };
+  });
   return { stores };
 }
 

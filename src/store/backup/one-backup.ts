@@ -19,6 +19,7 @@ import { ownFiles, packageFiles, possibleParts, projectFiles, runFiles } from ".
 import { DamagedPiece, type Pieces } from "./pieces.js";
 import { type PartSource, takePart } from "./take-part.js";
 import { NeverQuiet, Unreadable, isAboutPart, reading } from "./unreadable.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 const AT_ONCE = 4;
 /** How often a project is looked at again whose runs are pruned meanwhile. */
@@ -59,7 +60,7 @@ export class OneBackup {
 
   async takeAll(): Promise<void> {
     for (const part of this.partsOf("projects")) await this.takeProject(part);
-    await atOnce(this.partsOf("packages"), (part) => this.takePackage(part));
+    await someAtOnce(this.partsOf("packages"), AT_ONCE, (part) => this.takePackage(part));
     await this.takeOwn();
   }
 
@@ -154,7 +155,7 @@ export class OneBackup {
     const listed = new Set(runs.map((runId) => `${part}/runs/${runId}`));
     for (const run of below(part, this.taken.keys())) if (!listed.has(run)) this.forget(run);
     let isWhole = true;
-    await atOnce([...listed], async (run) => {
+    await someAtOnce(listed, AT_ONCE, async (run) => {
       const isGone = async (): Promise<boolean> => (await index.find(basename(run))) === undefined;
       if (!(await this.take(run, runFiles(this.storeDir, run), isGone))) isWhole = false;
     });
@@ -318,14 +319,4 @@ function timeOf(dir: string): number | undefined {
 async function namesIn(dir: string): Promise<readonly string[]> {
   refuseLinkedFolders(join(dir, "name"));
   return readdir(dir).catch(() => []);
-}
-
-/** Some at a time, in order. What one of them throws is thrown when none is under way any more. */
-async function atOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
-  const rest = [...items];
-  const work = async (): Promise<void> => {
-    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await action(item);
-  };
-  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }

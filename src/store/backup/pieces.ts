@@ -14,6 +14,7 @@ import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.j
 import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 const CHUNK_BYTES = 256 * 1024;
 /** A run may have more files than a process may open. */
@@ -57,18 +58,14 @@ export class Pieces {
 
   /** Makes what was kept durable. */
   async sync(): Promise<void> {
-    const names = this.unsynced.values();
-    const syncNext = async (): Promise<void> => {
-      for (const name of names) {
-        const fd = openOwnFile(join(this.dir, name), "read-write");
-        try {
-          await syncFile(fd);
-        } finally {
-          closeSync(fd);
-        }
+    await someAtOnce(this.unsynced, SYNCED_AT_ONCE, async (name) => {
+      const fd = openOwnFile(join(this.dir, name), "read-write");
+      try {
+        await syncFile(fd);
+      } finally {
+        closeSync(fd);
       }
-    };
-    await Promise.all(Array.from({ length: SYNCED_AT_ONCE }, syncNext));
+    });
     if (this.unsynced.size > 0) await syncDirectory(this.dir);
     this.unsynced.clear();
   }

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { openOwnFile } from "../disk/own-file.js";
 import { type PackageListing, streamPackageFile } from "./package-files.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 /** An installed package is read-only, and private to the user (contracts §3). */
 const SEALED_FILE_MODE = 0o400;
@@ -38,10 +39,7 @@ export function makeFolders(targetDir: string, paths: readonly string[]): void {
 
 /** Makes a directory that we filled durable, and then read-only. */
 export async function sealTree(listing: PackageListing): Promise<void> {
-  for (let start = 0; start < listing.files.length; start += FILES_AT_ONCE) {
-    const batch = listing.files.slice(start, start + FILES_AT_ONCE);
-    await Promise.all(batch.map((file) => sealFile(join(listing.root, file.path))));
-  }
+  await someAtOnce(listing.files, FILES_AT_ONCE, ({ path }) => sealFile(join(listing.root, path)));
   for (const folder of foldersOf(listing)) {
     await syncDirectory(folder);
     await chmod(folder, SEALED_FOLDER_MODE);

@@ -10,6 +10,7 @@ import { AppendLog, parseLine, replaceByCopy } from "../disk/append-log.js";
 import type { LinePosition } from "../disk/line-index.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder } from "../disk/own-file.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 
 /** A message of a conversation that is not derived from anything else. Tool results are in the call journal. */
 export type ConversationEntry =
@@ -83,12 +84,7 @@ export interface AssistantEntry {
 export async function takeOverConversations(dir: string, lock: HeldLock): Promise<void> {
   if (!isOwnFolder(dir)) return;
   const names = readdirSync(dir).filter((name) => name.endsWith(".jsonl") && !name.startsWith("."));
-  const copyNext = async (): Promise<void> => {
-    for (let name = names.pop(); name !== undefined; name = names.pop()) {
-      await replaceByCopy(join(dir, name), lock);
-    }
-  };
-  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, copyNext));
+  await someAtOnce(names, COPIES_AT_ONCE, (name) => replaceByCopy(join(dir, name), lock));
 }
 
 const COPIES_AT_ONCE = 8;
