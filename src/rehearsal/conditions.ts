@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
 import { callOf, usesOf, variableOf } from "../core/package/condition-uses.js";
 import type { ConditionData } from "../core/package/graph.js";
 import { weigh } from "../core/package/json-logic.js";
@@ -96,8 +96,7 @@ function withValue(object: JsonObject, keys: readonly string[], value: JsonValue
   const [key = "", ...deeper] = keys;
   if (deeper.length === 0) return { ...object, [key]: value };
   const inner = Object.hasOwn(object, key) ? object[key] : undefined;
-  const known = typeof inner === "object" && inner !== null && !Array.isArray(inner) ? inner : {};
-  return { ...object, [key]: withValue(known as JsonObject, deeper, value) }; // it is no list
+  return { ...object, [key]: withValue(objectOf(inner), deeper, value) };
 }
 
 /** Texts and numbers that an expression compares with: what is read by name is none of them. */

@@ -3,7 +3,7 @@ import { readTranscript } from "../../client/transcript.js";
 import type { StoreReader, TranscriptCall } from "../../contract/reads.js";
 import type { GraphRunInput } from "../../contract/run.js";
 import { defined } from "../../core/defined.js";
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonObject, type JsonValue, isObject } from "../../core/json.js";
 import {
   type PackageTest,
   type ScriptedAnswer,
@@ -177,14 +177,13 @@ class Recorder {
       );
     }
     const given = jsonIn(text);
-    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
     const result = called.result === null || called.result.isCut ? undefined : jsonIn(called.result.text);
     const external = this.course.external.get(id);
-    if (external !== undefined && isObject) this.answered(external, given as JsonObject, result); // no list
+    if (external !== undefined && isObject(given)) this.answered(external, given, result);
     return {
       made: {
         tool: external ?? canonicalToolName(called.name) ?? called.name,
-        arguments: isObject ? (this.withMarks(given) as ScriptedCall["arguments"]) : text, // of an object
+        arguments: isObject(given) ? (this.withMarks(given) as ScriptedCall["arguments"]) : text, // of an object
       },
       given,
       result,
