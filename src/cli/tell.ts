@@ -10,6 +10,7 @@ import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";
 import { followAndReport } from "./start-run.js";
+import type { JsonChoice } from "./common-options.js";
 
 /** What a run was told: for people, and for programs beside the run's id. */
 export interface Told {
@@ -17,14 +18,10 @@ export interface Told {
   readonly result: object;
 }
 
-interface JsonOption {
-  readonly json?: boolean;
-}
-
 /** Tells a run something, with a worker of the command's own where the embedded server has none; again where Temporal was away. */
 export function tell(
   runId: string,
-  options: JsonOption,
+  options: JsonChoice,
   action: (run: RunHandle) => Promise<Told>,
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
@@ -43,7 +40,7 @@ export function tell(
  */
 export function tellAndFollow(
   runId: string,
-  options: JsonOption,
+  options: JsonChoice,
   action: (run: RunHandle, state: RunState) => Promise<ToldOn>,
 ): Promise<ExitCode> {
   return tellPrepared(runId, options, {
@@ -60,7 +57,7 @@ export interface ToldOn extends Told {
 /** As `tellAndFollow`, where the user does something first that may take its time: nobody's silence is meant then. */
 export function tellPrepared<T>(
   runId: string,
-  { json = false }: JsonOption,
+  { json = false }: JsonChoice,
   action: {
     readonly before: (state: RunState, config: Config) => Promise<T>;
     /** `once` tells it again where Temporal is away. */
@@ -112,7 +109,7 @@ function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {
   return unlessInterrupted(place, sentence, action);
 }
 
-function report({ run }: RunSession, { json = false }: JsonOption, { sentence, result }: Told): void {
+function report({ run }: RunSession, { json = false }: JsonChoice, { sentence, result }: Told): void {
   if (json) printJson({ runId: run.runId, ...result });
   else print(sentence);
 }

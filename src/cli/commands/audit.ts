@@ -7,9 +7,10 @@ import { CommandError, EXIT, type ExitCode, print, printJson } from "../output.j
 import { notFound } from "../run-folder.js";
 import { withRun } from "../run-session.js";
 import { wordsOf } from "../../core/system-code.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
-export async function auditVerifyCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function auditVerifyCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   const verdict = await withRun(runId, async ({ reader, run }) => {
     const known = await knownHead(run);
     const asked = { run: runId, name: "state/logs/execution.jsonl" };

@@ -10,9 +10,10 @@ import { UNREAD_ENTRY } from "../../core/import/left-out.js";
 import { counted, shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock bundle list`: every workflow and agent of a directory, and what is missing. */
-export async function bundleListCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function bundleListCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
   const report = await reportOf(dir);
   if (options.json === true) printJson(withReason(report));
   else {
@@ -32,7 +33,7 @@ export async function bundleListCommand(dir: string, options: { json?: boolean }
 }
 
 /** `interlock bundle check`: whether every workflow of a directory can be run. */
-export async function bundleCheckCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function bundleCheckCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
   const report = await reportOf(dir);
   const broken = report.workflows.filter(({ ok }) => !ok);
   if (options.json === true) printJson(withReason(report));
@@ -80,7 +81,7 @@ function told({ others = [], packages = [] }: BundleReport): string {
 }
 
 /** A directory of which nothing runs is not fine. */
-function endOf(report: BundleReport, options: { readonly json?: boolean }): ExitCode {
+function endOf(report: BundleReport, options: JsonChoice): ExitCode {
   const reason = nothingRuns(report);
   if (reason === undefined) return EXIT.done;
   if (options.json !== true) print(reason);

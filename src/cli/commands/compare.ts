@@ -4,13 +4,10 @@ import { type OutcomeRow, printOutcomes, shortHash } from "../outcome-table.js";
 import { EXIT, type ExitCode, print, printBlock, printJson } from "../output.js";
 import { type RunOutcome, outcomeOf } from "../run-outcome.js";
 import { withReader } from "../run-session.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock compare`: how two runs went, beside each other, and in what their artifacts differ. */
-export async function compareCommand(
-  oneId: string,
-  otherId: string,
-  options: { json?: boolean },
-): Promise<ExitCode> {
+export async function compareCommand(oneId: string, otherId: string, options: JsonChoice): Promise<ExitCode> {
   return withReader(oneId, ({ reader }) =>
     withReader(otherId, async (there) => {
       const one = { reader, outcome: await outcomeOf(reader, oneId) };

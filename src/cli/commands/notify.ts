@@ -6,11 +6,12 @@ import { excerpt, listSome } from "../../core/text.js";
 import { sendMessage } from "../../notify/send-message.js";
 import { lookAround } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock notify test`: one message to each webhook from here, with this machine's settings and environment, once. */
 export async function notifyTestCommand(
   name: string | undefined,
-  { json = false }: { json?: boolean },
+  { json = false }: JsonChoice,
 ): Promise<ExitCode> {
   const { config } = await lookAround();
   const wanted = config.webhooks.filter((webhook) => name === undefined || webhook.name === name);

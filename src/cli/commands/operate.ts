@@ -10,13 +10,10 @@ import { limitsOf } from "../budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../output.js";
 import { type AskedBelow, askedBelow, wayOn } from "../run-report.js";
 import { tell, tellAndFollow } from "../tell.js";
-
-interface JsonOption {
-  readonly json?: boolean;
-}
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock pause`: the run stops before its next model turn. */
-export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+export function pauseCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   return tell(runId, options, async (run) => {
     const below = await run.pause();
     const sentence = `Paused${withThem(below)}. Let it go on with: interlock resume ${shellName(run.runId)}`;
@@ -25,7 +22,7 @@ export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCo
 }
 
 /** `interlock resume`: a paused run goes on. */
-export function resumeCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+export function resumeCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   return tellAndFollow(runId, options, async (run) => {
     const below = await run.resume();
     const result = { paused: false, ...namedBelow(below) };
@@ -44,7 +41,7 @@ function namedBelow(below: readonly RunBelowState[]): object {
 }
 
 /** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */
-export function finishCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+export function finishCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   const finish = onceOnly();
   return tell(runId, options, async (run) => {
     await finish(() => run.finish());
@@ -56,7 +53,7 @@ export function finishCommand(runId: string, options: JsonOption): Promise<ExitC
 }
 
 /** `interlock cancel`: stops the run, and waits until it has. */
-export function cancelCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+export function cancelCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   const cancel = onceOnly();
   return tell(runId, options, async (run) => {
     await cancel(() => run.cancel());
@@ -99,7 +96,7 @@ async function outcomeOf(run: RunHandle): Promise<Outcome> {
   }
 }
 
-interface BudgetOptions extends JsonOption {
+interface BudgetOptions extends JsonChoice {
   readonly addTurns?: string;
   readonly addTokens?: string;
   readonly addCost?: string;

@@ -19,9 +19,10 @@ import { isThere } from "../run-filter.js";
 import { type StorePlace, withStore } from "../store-place.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { uploadPackage } from "../upload-package.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock package check`: every finding with file, JSON path and sentence. */
-export async function packageCheckCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function packageCheckCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
   const path = resolve(dir);
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw new UsageError(`"${dir}" does not exist.`);
@@ -47,7 +48,7 @@ export function printFindings(findings: readonly Finding[]): void {
 }
 
 /** `interlock package list`: what the store has installed. */
-export async function packageListCommand(options: { json?: boolean }): Promise<ExitCode> {
+export async function packageListCommand(options: JsonChoice): Promise<ExitCode> {
   const none = (): JsonAnswers["read.packages"] => ({ packages: [] });
   const { packages } = await withStore({ makes: false, none }, async ({ reader }) =>
     usable(await reader.ask("read.packages", {})),
@@ -61,7 +62,7 @@ export async function packageListCommand(options: { json?: boolean }): Promise<E
 type Installed = StoredPackage & { readonly findings: readonly object[] };
 
 /** `interlock package install`: puts a directory or a .bmad file into the store; a .bmad file into one elsewhere as well. */
-export async function packageInstallCommand(source: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function packageInstallCommand(source: string, options: JsonChoice): Promise<ExitCode> {
   const path = resolve(source);
   const install = ({ store, reader }: StorePlace): Promise<Result<Installed>> =>
     store === undefined ? uploadPackage(reader, path) : store.packages.install(path);
@@ -86,7 +87,7 @@ export async function packageInstallCommand(source: string, options: { json?: bo
 }
 
 /** `interlock package show`: workflows, agents and nodes of an installed package. */
-export async function packageShowCommand(named: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function packageShowCommand(named: string, options: JsonChoice): Promise<ExitCode> {
   const opened = await withStore({ makes: false }, ({ reader }) =>
     reader.ask("read.package", { packageId: named }),
   );
@@ -103,10 +104,7 @@ export async function packageShowCommand(named: string, options: { json?: boolea
 }
 
 /** `interlock package remove`: takes a package out of the store, unless a run that has not ended needs it. */
-export async function packageRemoveCommand(
-  packageId: string,
-  options: { json?: boolean },
-): Promise<ExitCode> {
+export async function packageRemoveCommand(packageId: string, options: JsonChoice): Promise<ExitCode> {
   await withStore({ makes: false }, async (place) => {
     const { runs, damaged } = usable(await place.reader.ask("read.runs", {}));
     const [first] = damaged;

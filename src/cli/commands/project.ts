@@ -5,6 +5,7 @@ import type { JsonAnswers } from "../../contract/reads.js";
 import { openEnvironment, storeAtHand } from "../environment.js";
 import { EXIT, type ExitCode, print, printJson, printNote, usable } from "../output.js";
 import { withStore } from "../store-place.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
 export async function projectAddCommand(
@@ -24,7 +25,7 @@ export async function projectAddCommand(
 }
 
 /** `interlock project remove`: from their next step on, runs are refused there. What is not registered stays so. */
-export async function projectRemoveCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function projectRemoveCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
   const { store } = await storeAtHand();
   const path = resolve(dir);
   const removed = await store.roots.remove(path);
@@ -38,7 +39,7 @@ export async function projectRemoveCommand(dir: string, options: { json?: boolea
 }
 
 /** `interlock project list`: where runs of this store may work. */
-export async function projectListCommand(options: { json?: boolean }): Promise<ExitCode> {
+export async function projectListCommand(options: JsonChoice): Promise<ExitCode> {
   const none = ({ roots: { projectRoots = [] } }: Config): JsonAnswers["read.projects"] => {
     return { roots: [], configured: projectRoots };
   };

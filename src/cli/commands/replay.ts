@@ -10,9 +10,10 @@ import { CommandError, EXIT, type ExitCode, UsageError, print, printBlock, print
 import { withRun } from "../run-session.js";
 import { IN_PASSING, installRuntime } from "../worker-runtime.js";
 import { wordsOf } from "../../core/system-code.js";
+import type { JsonChoice } from "../common-options.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
-export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function replayCommand(what: string, options: JsonChoice): Promise<ExitCode> {
   const isFile = await stat(what).then(
     (entry) => entry.isFile(),
     () => false,

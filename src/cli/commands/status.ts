@@ -8,12 +8,13 @@ import { isPruned, notFound } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
 import { EMBEDDED_WEB_UI } from "../web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
+import type { JsonChoice } from "../common-options.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from
  * there. A run that nobody works on is shown as it stood, with the name of its queue.
  */
-export async function statusCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
+export async function statusCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   const { config, store } = await lookAround();
   if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
   const here = store && localReader(store, config);

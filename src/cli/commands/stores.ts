@@ -4,6 +4,7 @@ import { isTemporalThere } from "../temporal-there.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type Column, tableLines } from "../table.js";
+import type { JsonChoice } from "../common-options.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", max: 60, gives: true },
@@ -17,7 +18,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** `interlock stores`: the stores that workers have made known to Temporal, and whether anybody works on them. */
-export async function storesCommand(options: { json?: boolean }): Promise<ExitCode> {
+export async function storesCommand(options: JsonChoice): Promise<ExitCode> {
   const { config, store } = await lookAround();
   if (!(await isTemporalThere(config, store))) {
     throw new UsageError("Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
@@ -57,10 +58,7 @@ function cellsOf({ workers, projects, ...store }: StoreStanding): readonly strin
 }
 
 /** `interlock store name`: what the store at hand is called. */
-export async function storeNameCommand(
-  name: string | undefined,
-  options: { json?: boolean },
-): Promise<ExitCode> {
+export async function storeNameCommand(name: string | undefined, options: JsonChoice): Promise<ExitCode> {
   const { config, store } = name === undefined ? await lookAround() : await storeAtHand();
   if (store === undefined) throw new UsageError(noStoreWords(config));
   if (name !== undefined) {
