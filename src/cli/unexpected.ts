@@ -1,4 +1,4 @@
-import { isDenied, systemCode, systemWords } from "../core/system-code.js";
+import { closedWords, systemCode, systemWords } from "../core/system-code.js";
 
 /** Errors whose messages say what to do. */
 const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
@@ -18,11 +18,10 @@ export async function unexpected(error: unknown): Promise<string> {
     return `No temporary folder can be made: ${systemWords(error)}. TMPDIR says where they are made.`;
   }
   if (NO_WRITING.has(systemCode(error))) {
-    return `Nothing can be written: ${systemWords(error)}. Make room, or make the place writable; interlock doctor says how the store stands.`;
+    return `Nothing can be written: ${systemWords(error)}. Make room, or make the place writable; interlock doctor says how the store stands, and TMPDIR where temporary files are made.`;
   }
-  if (isDenied(systemCode(error)) && "syscall" in error && "path" in error) {
-    return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is; interlock doctor says how the store stands.`;
-  }
+  const closed = "syscall" in error ? closedWords(error) : undefined;
+  if (closed !== undefined) return `${closed} interlock doctor says how the store stands.`;
   const mayBeTemporals =
     "code" in error || /^(?:ServiceError|NamespaceNotFoundError|TransportError)$/.test(error.name);
   const words = mayBeTemporals

@@ -62,6 +62,12 @@ export function wordsOf(error: unknown): string {
   return error instanceof Error ? systemWords(error) : String(error);
 }
 
+/** What is said of a path that is not open to whoever asks, such as a folder of another user's; undefined for any other error. */
+export function closedWords(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !isDenied(systemCode(error)) || !("path" in error)) return undefined;
+  return `${String(error.path)} is not open to this user (${systemWords(error)}). See to its permissions, or call this as the user whose it is.`;
+}
+
 /** What is said of a file that the system does not let be read: what is in it may be whole, and nobody is to remove it. */
 export function unreadNow(path: string, code: string): string {
   return `${path} cannot be read now (${code}). That says nothing of what is in it: see to its permissions, or to its disk, and call again.`;

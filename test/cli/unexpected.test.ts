@@ -40,7 +40,7 @@ test.each(["ENOSPC", "EDQUOT", "EROFS"])(
   async (code) => {
     const error = Object.assign(new Error(`${code}: refused, write`), { code, syscall: "write" });
     expect(await unexpected(error)).toBe(
-      `Nothing can be written: ${code}: refused, write. Make room, or make the place writable; interlock doctor says how the store stands.`,
+      `Nothing can be written: ${code}: refused, write. Make room, or make the place writable; interlock doctor says how the store stands, and TMPDIR where temporary files are made.`,
     );
   },
 );

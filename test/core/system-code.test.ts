@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  closedWords,
   isDenied,
   isUnreadNow,
   mayPass,
@@ -95,4 +96,12 @@ test("a file that may not be read, or not at the moment, is named with what help
     "EACCES: EACCES, write",
     "gone",
   ]);
+});
+
+test("a path of another user's is named with what to do; any other error is not one", () => {
+  const closed = Object.assign(new Error("EACCES: permission denied, rm '/store/a'"), { code: "EACCES" });
+  expect(closedWords(Object.assign(closed, { path: "/store/a" }))).toBe(
+    "/store/a is not open to this user (EACCES: permission denied, rm '/store/a'). See to its permissions, or call this as the user whose it is.",
+  );
+  expect([thrown("EACCES"), thrown("ENOENT"), "EACCES"].map(closedWords)).toEqual(Array(3).fill(undefined));
 });

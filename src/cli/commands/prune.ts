@@ -9,7 +9,7 @@ import {
   prunableRuns,
   withoutNeeded,
 } from "../../core/run/choose-pruned.js";
-import { wordsOf } from "../../core/system-code.js";
+import { closedWords, wordsOf } from "../../core/system-code.js";
 import { NotOurFile } from "../../store/disk/own-file.js";
 import { DamagedIndex } from "../../store/runs/run-index.js";
 import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
@@ -249,7 +249,9 @@ async function freeToGo(
 
 /** Of what the system refuses of the files of one run, or what stands in their place: the others go. Any other error is thrown on. */
 function whyStuck(error: unknown): string {
-  if (error instanceof NotOurFile || (error instanceof Error && "syscall" in error)) return wordsOf(error);
+  if (error instanceof NotOurFile || (error instanceof Error && "syscall" in error)) {
+    return closedWords(error) ?? wordsOf(error);
+  }
   throw error;
 }
 

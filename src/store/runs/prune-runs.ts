@@ -9,7 +9,7 @@ import { withFileLockUnless } from "../disk/fenced-lock.js";
 import { STAGED, isPristine, removeStaged } from "./place-run.js";
 import { Executions } from "./executions.js";
 import type { RunIndex } from "./run-index.js";
-import { isFull, systemCode, wordsOf } from "../../core/system-code.js";
+import { closedWords, isFull, systemCode, wordsOf } from "../../core/system-code.js";
 
 /**
  * Removes a run for good, all or nothing. `execution` is the newest one that it had when it was seen to be over: where a newer one
@@ -129,7 +129,7 @@ async function discardEach(projectDir: string, runIds: readonly string[]): Promi
       await discard(projectDir, runId);
       ended.push(runId);
     } catch (error) {
-      notRemoved.push({ runId, why: wordsOf(error) });
+      notRemoved.push({ runId, why: closedWords(error) ?? wordsOf(error) });
     }
   }
   return { ended, notRemoved };
