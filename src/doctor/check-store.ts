@@ -1,9 +1,10 @@
 import { counted, shellWord } from "../core/text.js";
-import { type Stats, constants } from "node:fs";
+import { type Stats, constants, lstatSync } from "node:fs";
 import { access, lstat, readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileLock } from "../embedded/server-lock.js";
+import { isDenied, systemCode } from "../core/system-code.js";
 import { userHere } from "../store/runs/user-here.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
 import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
@@ -38,7 +39,7 @@ export async function checkStore(
     await checkModes(dir, entry),
     space,
     await checkLock(dir),
-    await checkIndexes(dir),
+    ...(await checkRuns(dir)),
     checkStarts(dir, starts),
   ];
 }
@@ -163,29 +164,63 @@ async function checkLock(dir: string): Promise<Finding> {
   }
 }
 
-async function checkIndexes(dir: string): Promise<Finding> {
+/** The indexes of runs, and whether their folders are open to whoever looks. */
+async function checkRuns(dir: string): Promise<readonly Finding[]> {
   const projects = join(dir, "projects");
-  const names = await readdir(projects).catch((error: NodeJS.ErrnoException) => {
+  const all = (await namesIn(projects)).map((name) => join(projects, name));
+  const closed = all.filter(isClosed);
+  const open = all.filter((project) => !closed.includes(project));
+  for (const runs of open.map((project) => join(project, "runs"))) {
+    if (isClosed(runs)) closed.push(runs);
+    else closed.push(...(await namesIn(runs)).map((name) => join(runs, name)).filter(isClosed));
+  }
+  return [await checkIndexes(open), ...(closed.length === 0 ? [] : [closedFinding(closed)])];
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
+}
+
+/** Whether a folder cannot be entered, such as what a command with sudo has made: those of a store are closed to all but their owner. */
+function isClosed(dir: string): boolean {
+  try {
+    lstatSync(join(dir, "any"), { throwIfNoEntry: false });
+    return false;
+  } catch (error) {
+    return isDenied(systemCode(error));
+  }
+}
+
+function closedFinding(closed: readonly string[]): Finding {
+  const paths = closed.slice(0, MAX_NAMED).map((path) => shellWord(path));
+  const remedy = `chown -R ${process.getuid?.()} ${paths.join(" ")}, or run Interlock as the user whose they are.`;
+  return failed("run folders", `closed to ${userHere()}: ${someOf(closed)}`, remedy);
+}
+
+function someOf(paths: readonly string[]): string {
+  return [...paths.slice(0, MAX_NAMED), ...(paths.length > MAX_NAMED ? ["…"] : [])].join(", ");
+}
+
+async function checkIndexes(projects: readonly string[]): Promise<Finding> {
   let runs = 0;
   const broken: string[] = [];
-  for (const name of names) {
+  for (const project of projects) {
     try {
-      runs += await new RunIndex(join(projects, name)).count();
+      runs += await new RunIndex(project).count();
     } catch (error) {
       if (!(error instanceof DamagedIndex)) throw error;
       broken.push(error.path);
     }
   }
   if (broken.length === 0) {
-    return passed("run index", `${counted(runs, "run")} of ${counted(names.length, "project")}`);
+    return passed("run index", `${counted(runs, "run")} of ${counted(projects.length, "project")}`);
   }
-  const listed = [...broken.slice(0, MAX_NAMED), ...(broken.length > MAX_NAMED ? ["…"] : [])].join(", ");
   const remedy =
     "Restore it from a backup. Without one, move it away: its runs are listed no longer, and their folders stay.";
-  return failed("run index", `cannot be read: ${listed}`, remedy);
+  return failed("run index", `cannot be read: ${someOf(broken)}`, remedy);
 }
 
 function checkStarts(dir: string, starts: "open" | "signed"): Finding {

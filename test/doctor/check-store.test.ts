@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkRoots } from "../../src/doctor/check-roots.js";
 import { checkStore, judgeSpace } from "../../src/doctor/check-store.js";
@@ -7,6 +7,7 @@ import type { Finding } from "../../src/doctor/finding.js";
 import { FileLock } from "../../src/embedded/server-lock.js";
 import { StartSignatures } from "../../src/store/start-signatures.js";
 import { openStore } from "../../src/store/store.js";
+import { withoutRights } from "../fakes/unprivileged.js";
 import { newStoreDir } from "./places.js";
 
 const named = (findings: readonly Finding[], name: string): Finding => {
@@ -87,6 +88,25 @@ describe("a store", () => {
     const finding = named(await checkStore(dir, "open"), "run index");
     expect(finding).toMatchObject({ status: "failed" });
     expect(finding.found).toContain(join("p1", "runsIndex.json"));
+  });
+
+  test("in which folders of projects or runs are another user's names them, and says nothing of their indexes", async () => {
+    const { dir } = await newStore();
+    const closed = join(dir, "projects", "closed");
+    const run = join(dir, "projects", "open", "runs", "4ef912d7-5414-491d-8168-41f33846d283");
+    for (const path of [closed, run]) await mkdir(path, { recursive: true, mode: 0o700 });
+    await writeFile(join(closed, "runsIndex.json"), "[]");
+    await withoutRights(dirname(dir), async () => {
+      for (const path of [closed, run]) await chmod(path, 0o000);
+      const findings = await checkStore(dir, "open");
+      for (const path of [closed, run]) await chmod(path, 0o700);
+      expect(troubles(findings).filter((trouble) => trouble.startsWith("run "))).toEqual([
+        "run folders failed",
+      ]);
+      const finding = named(findings, "run folders");
+      expect(finding.found).toContain(`${closed}, ${run}`);
+      expect(finding.remedy).toContain(`${closed} ${run}, or run Interlock as the user whose they are.`);
+    });
   });
 
   test("whose secret others can read starts nothing, and the secret is not shown", async () => {
