@@ -76,9 +76,11 @@ export function installRuntime(
   });
 }
 
-/** In an outage, the core says so of each try of each of its pollers. */
-function isUnreached({ message, meta }: LogEntry): boolean {
-  return /^gRPC call \w+ retried \d+ times$/.test(message) && /\bUnavailable\b/.test(String(meta?.["error"]));
+/** In an outage, the core says so of each try of each of its pollers; where Temporal stands still, of each heartbeat. */
+export function isUnreached({ message, meta }: Pick<LogEntry, "message" | "meta">): boolean {
+  const isOfPoller = /^gRPC call \w+ retried \d+ times$/.test(message);
+  if (!isOfPoller && message !== "Network error while sending worker heartbeat") return false;
+  return /\bUnavailable\b|\bTimeoutExpired\b/.test(String(meta?.["error"]));
 }
 
 /** The core says more at each level than the rest. */

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import {
   Connection,
@@ -16,6 +17,7 @@ import {
   UNIMPLEMENTED,
   UNAVAILABLE,
 } from "./grpc-status.js";
+import { Silence } from "./silence.js";
 
 type Interceptor = NonNullable<ConnectionOptions["interceptors"]>[number];
 type Call = ReturnType<Parameters<Interceptor>[1]>;
@@ -28,10 +30,18 @@ const AGAIN_MS = 200;
 const RECONNECT_MS = 5_000;
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
+/** What is answered at once is waited for that long. */
+const LOOK_MS = 3_000;
+const LOOK = "GetSystemInfo";
+const UNANSWERED: readonly number[] = [CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE];
+/** What a request ends with, as unavailable, that a server which says nothing more was asked. */
+const SAYS_NOTHING = "The server says nothing any more.";
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
  * `connectTimeout` (10 s) where it says nothing, or did so for two seconds. Where the options name that time, it is given to an address that refuses, too.
+ *
+ * A server that says nothing any more, though its connection stands, is one that cannot be reached: requests end so, instead of waiting for it.
  *
  * The connection may be closed while requests are under way or are tried again: they end as cancelled then. By itself the client would wait
  * for an answer that may take twenty seconds, and send what is tried again on the closed channel, which throws in a timer, where nobody can
@@ -43,14 +53,32 @@ export async function connect(
 ): Promise<Connection> {
   const problem = options.address === undefined ? undefined : addressProblem(options.address);
   if (problem !== undefined) throw new Error(`the address of Temporal ${problem}`);
-  let state: "connecting" | "open" | "closed" = "connecting";
+  let state: "connecting" | "open" | "silent" | "closed" = "connecting";
   const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions());
   const retryOnceOpen = (...[call, next]: Parameters<Interceptor>): Call =>
     state === "connecting" ? next(call) : retry(call, next);
-  const reach = reachOf((isReached) => state === "open" && onReach(isReached));
   const asked = new Set<Call>();
-  const guard = (...[call, next]: Parameters<Interceptor>): Call =>
-    state === "closed" ? cancelledCall() : reach(next(call), asked, call.deadline);
+  const tell = (isReached: boolean): void => {
+    if (state === "open" || state === "silent") onReach(isReached);
+  };
+  const reach = new Reach(tell, asked, () => silence.heard());
+  const silence = new Silence({
+    look: AsyncResource.bind(() => isThere(connection)), // not called off with whoever has asked last
+    isWaiting: () => asked.size > 0,
+    onChange(isSilent) {
+      state = isSilent ? "silent" : "open";
+      if (!isSilent) return;
+      reach.silent();
+      for (const call of asked) call.cancelWithStatus(UNAVAILABLE, SAYS_NOTHING);
+    },
+  });
+  const guard = (...[call, next]: Parameters<Interceptor>): Call => {
+    if (state === "closed") return endedCall(CANCELLED, CONNECTION_CLOSED);
+    const isLook = call.method_definition.path.endsWith(`/${LOOK}`);
+    if (state === "silent" && !isLook) return endedCall(UNAVAILABLE, SAYS_NOTHING);
+    if (state === "open") silence.asked();
+    return reach.watch(next(call), call.deadline);
+  };
   const connection = Connection.lazy({
     // What retries asks no more of a call.
     interceptors: [retryOnceOpen as Interceptor, guard as Interceptor],
@@ -61,6 +89,7 @@ export async function connect(
   const close = connection.close.bind(connection);
   connection.close = () => {
     state = "closed";
+    silence.end();
     for (const call of asked) call.cancelWithStatus(CANCELLED, CONNECTION_CLOSED);
     return close();
   };
@@ -100,33 +129,66 @@ function unanswered(cause: unknown, code: unknown, silentMs: number): Error {
   return new Error(reason, { cause });
 }
 
+/** Whether the server says anything to what is answered at once, though it be a refusal. */
+async function isThere(connection: Connection): Promise<boolean> {
+  try {
+    await connection.withDeadline(Date.now() + LOOK_MS, () => connection.workflowService.getSystemInfo({}));
+    return true;
+  } catch (error) {
+    return isGrpcServiceError(error) && !UNANSWERED.includes(error.code);
+  }
+}
+
 /** Sees how each request ends, those that are tried again too; `asked` has those that have not ended. */
-function reachOf(onReach: OnReach): (call: Call, asked: Set<Call>, deadline?: Date | number) => Call {
-  let failsSince: number | undefined;
-  let isTold = false;
-  const ended = (code: number): void => {
-    if (code === CANCELLED || code === DEADLINE_EXCEEDED) return; // whoever has asked waits no longer: that says nothing
-    failsSince = code === UNAVAILABLE ? (failsSince ?? Date.now()) : undefined;
-    const isAway = failsSince !== undefined && (isTold || Date.now() - failsSince >= AWAY_MS);
-    if (isAway === isTold) return;
-    isTold = isAway;
-    onReach(!isAway);
-  };
-  return (call, asked, deadline) => {
-    asked.add(call);
+class Reach {
+  private failsSince: number | undefined;
+  private isTold = false;
+  private readonly onReach: OnReach;
+  private readonly asked: Set<Call>;
+  private readonly onAnswer: () => void;
+
+  constructor(onReach: OnReach, asked: Set<Call>, onAnswer: () => void) {
+    this.onReach = onReach;
+    this.asked = asked;
+    this.onAnswer = onAnswer;
+  }
+
+  watch(call: Call, deadline?: Date | number): Call {
+    this.asked.add(call);
     const start = call.start.bind(call);
     call.start = (metadata, listener) =>
       start(metadata, {
         onReceiveMetadata: (received) => listener?.onReceiveMetadata?.(received),
         onReceiveMessage: (message: unknown) => listener?.onReceiveMessage?.(message),
-        onReceiveStatus(status) {
-          asked.delete(call);
-          ended(status.code);
+        onReceiveStatus: (status) => {
+          this.asked.delete(call);
+          this.ended(status.code);
           listener?.onReceiveStatus?.(endedAt(status, deadline));
         },
       });
     return call;
-  };
+  }
+
+  /** Nothing that was asked is answered, and that for long. */
+  silent(): void {
+    this.failsSince ??= Date.now() - AWAY_MS;
+    this.tell();
+  }
+
+  private ended(code: number): void {
+    if (code === CANCELLED || code === DEADLINE_EXCEEDED) return; // whoever has asked waits no longer: that says nothing
+    this.failsSince = code === UNAVAILABLE ? (this.failsSince ?? Date.now()) : undefined;
+    this.tell();
+    this.onAnswer();
+  }
+
+  private tell(): void {
+    const { failsSince } = this;
+    const isAway = failsSince !== undefined && (this.isTold || Date.now() - failsSince >= AWAY_MS);
+    if (isAway === this.isTold) return;
+    this.isTold = isAway;
+    this.onReach(!isAway);
+  }
 }
 
 /**
@@ -142,14 +204,15 @@ export function endedAt<S extends { readonly code: number; readonly details: str
   return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
 }
 
-function cancelledCall(): Call {
+/** A request that is not sent. */
+function endedCall(code: number, details: string): Call {
   const nothing = (): void => undefined;
   return {
     start(metadata, listener) {
       listener?.onReceiveMessage?.(null); // as gRPC does before a status that is no answer: what tries again relies on it
       listener?.onReceiveStatus?.({
-        code: CANCELLED,
-        details: CONNECTION_CLOSED,
+        code,
+        details,
         metadata,
       });
     },

@@ -77,6 +77,21 @@ test("a worker says once that Temporal is away, and that it is back", async () =
   expect(await closed).toEqual([0, null]);
 });
 
+test("a Temporal that stands still, its connections open, is one that does not answer: it is said, and so is that it is back", async () => {
+  const bench = await openBench(() => ({ content: "Which one?" }));
+  const { address, still, goOn } = await door(inject("temporalAddress"));
+  const waiting = begin(shellOf(bench, { TEMPORAL_ADDRESS: address }), ["inbox", "--watch"]);
+  await eventually(() => waiting.said.notes.includes("Waiting for questions."));
+  still();
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  await eventually(() => waiting.said.notes.includes(AWAY));
+  goOn();
+  await eventually(() => waiting.said.notes.includes(BACK) && waiting.said.out.includes("Which one?"));
+  waiting.child.kill("SIGINT");
+  expect(await waiting.closed).toEqual([0, null]);
+});
+
 test("a worker that is stopped while Temporal is silent says that it waits, and that the next worker does again what it was at", async () => {
   const { address, stall } = await door(inject("temporalAddress"));
   const bench = await openBench(() => {

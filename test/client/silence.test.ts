@@ -1,0 +1,82 @@
+import { beforeEach, afterEach, expect, test, vi } from "vitest";
+import { Silence } from "../../src/client/silence.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A server that is asked something, and whether it answers; what was said of it. */
+function world() {
+  const server = { isThere: true, isWaiting: true, looks: 0 };
+  const said: boolean[] = [];
+  const silence = new Silence({
+    look: () => {
+      server.looks += 1;
+      return Promise.resolve(server.isThere);
+    },
+    isWaiting: () => server.isWaiting,
+    onChange: (isSilent) => said.push(isSilent),
+  });
+  return { server, said, silence };
+}
+
+test("a server that answers nothing is looked for twice before it is said to be silent, and then until it answers", async () => {
+  const { server, said, silence } = world();
+  silence.asked();
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(server.looks).toBe(0);
+  server.isThere = false;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect([server.looks, said]).toEqual([3, [true]]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  server.isThere = true;
+  server.isWaiting = false;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(said).toEqual([true, false]);
+  const { looks } = server;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(server.looks).toBe(looks);
+});
+
+test("a server that is at something for long is asked whether it is there, as long as that is waited for", async () => {
+  const { server, said, silence } = world();
+  silence.asked();
+  await vi.advanceTimersByTimeAsync(25_000);
+  expect(server.looks).toBe(2);
+  server.isWaiting = false;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([server.looks, said]).toEqual([3, []]);
+});
+
+test("a server that answers is not looked for, and neither is one that nothing is waited for from", async () => {
+  const { server, said, silence } = world();
+  silence.asked();
+  for (let seconds = 0; seconds < 60; seconds += 5) {
+    await vi.advanceTimersByTimeAsync(5_000);
+    silence.heard();
+  }
+  server.isWaiting = false;
+  silence.heard();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([server.looks, said]).toEqual([0, []]);
+});
+
+test("who was busy for so long says nothing of a server that answers at the second look", async () => {
+  const { server, said, silence } = world();
+  server.isThere = false;
+  silence.asked();
+  vi.advanceTimersByTime(10_000); // the first look has begun
+  server.isThere = true;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([server.looks, said]).toEqual([2, []]);
+});
+
+test("whoever has ended it hears nothing any more", async () => {
+  const { server, said, silence } = world();
+  server.isThere = false;
+  silence.asked();
+  vi.advanceTimersByTime(10_000);
+  silence.end();
+  silence.asked();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([server.looks, said]).toEqual([1, []]);
+});
