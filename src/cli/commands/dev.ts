@@ -11,6 +11,7 @@ import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from 
 import { capacityText } from "../../worker/capacity.js";
 import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
 import { type PageServer, startPage } from "../start-page.js";
+import { movedStore } from "../moved-store.js";
 import { openTemporalSession } from "../temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
 
@@ -76,6 +77,8 @@ async function serveUntil(
   { log, health, hasPage, quiet, logLevel: level, metrics }: Serving,
 ): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal, { serves: true });
+  const lookForStore = movedStore(store, printNote);
+  const looking = setInterval(() => void lookForStore(), LOOK_MS);
   let page: PageServer | undefined;
   try {
     const { printEntry, onEvent, instruments } = log;
@@ -100,11 +103,14 @@ async function serveUntil(
     await Promise.race([worker.done, interrupted]);
     return EXIT.done;
   } finally {
+    clearInterval(looking);
     await page?.close();
     await session.close();
   }
 }
 
+/** How often it is looked whether the store lies where it was opened. */
+const LOOK_MS = 5_000;
 const AGAIN_MS = 2_000;
 
 /** Says once that Temporal is away, and once that it is back. */
