@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Answer, AnswerTaken } from "../contract/run.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import { MAX_ID_CHARS } from "../core/run/run-updates.js";
-import { cutText } from "../core/text.js";
+import { cutText, excerpt } from "../core/text.js";
 
 /**
  * The id that Temporal knows an answer by. A run says of the answer it has taken how it begins: where two long ones begin alike, only
@@ -32,5 +32,5 @@ export function whyNotTaken(
   const whose = taken.by === undefined ? "" : `, that of ${taken.by}`;
   return taken.nodeId === nodeId && question !== undefined
     ? `The question ${question} has another answer already${whose}: this one was not taken.`
-    : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}${whose}: this one was not taken. Give it another id.`;
+    : `The id "${excerpt(answerId ?? "")}" is that of an earlier answer, at ${taken.nodeId}${whose}: this one was not taken. Give it another id.`;
 }

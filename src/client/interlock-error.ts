@@ -97,7 +97,10 @@ export function toInterlockError(error: unknown, runId: string): unknown {
       return new ServiceError(CONNECTION_CLOSED, { cause });
   }
   if (isNotFound(error) && !isNoNamespace(error)) {
-    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
+    return new InterlockError(
+      { code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${excerpt(runId)}.` },
+      error,
+    );
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
     const cause: unknown = error.cause;

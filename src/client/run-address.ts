@@ -1,5 +1,6 @@
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { excerpt } from "../core/text.js";
 import { InterlockError } from "./interlock-error.js";
 import { listExecutions } from "./list-executions.js";
 import { listedRun } from "./list-runs.js";
@@ -35,7 +36,8 @@ export async function addressOf(
 ): Promise<RunAddress> {
   if (runIdIn(workflowId) !== undefined) return { workflowId };
   const newest = await startOf(access, workflowId);
-  if (!TYPES.includes(newest.workflowType?.name)) throw unknown(`The workflow ${workflowId} is no run.`);
+  if (!TYPES.includes(newest.workflowType?.name))
+    throw unknown(`The workflow ${excerpt(workflowId)} is no run.`);
   const address = { workflowId, firstExecutionRunId: newest.firstExecutionRunId ?? "" };
   // Named by its workflow's id, a run is the newest there.
   if (!isRunId(runId) || runId === workflowId || runId === newest.firstExecutionRunId) return address;
@@ -48,9 +50,9 @@ export async function addressOf(
     return { workflowId, executionRunId };
   }
   if (named !== undefined) {
-    throw unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
+    throw unknown(`Temporal knows no run ${excerpt(runId)}: its workflow id is that of another run by now.`);
   }
-  const message = `Which run the workflow ${workflowId} is cannot be read here. Where it is sealed, a key opens it.`;
+  const message = `Which run the workflow ${excerpt(workflowId)} is cannot be read here. Where it is sealed, a key opens it.`;
   throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 

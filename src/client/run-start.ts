@@ -3,6 +3,7 @@ import { BUNDLE_RUN_WORKFLOW } from "../contract/names.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
 import { runIdIn } from "../core/run/run-id.js";
+import { excerpt } from "../core/text.js";
 import { InterlockError, isNotFound } from "./interlock-error.js";
 import { valueIn } from "./payloads.js";
 
@@ -45,7 +46,7 @@ export async function startedWith(
   if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
   const input = await valueIn(access.temporal, payload, workflowId);
   if (typeof input !== "object" || input === null) {
-    const message = `The workflow ${workflowId} was not started with a run's input: start it anew.`;
+    const message = `The workflow ${excerpt(workflowId)} was not started with a run's input: start it anew.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
   const kind = first.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
