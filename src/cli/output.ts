@@ -1,7 +1,8 @@
+import { writeSync } from "node:fs";
 import { constants } from "node:os";
 import { type Interface, createInterface } from "node:readline";
 import type { Result } from "../core/errors.js";
-import { systemCode } from "../core/system-code.js";
+import { isFull, systemCode } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
 
@@ -73,8 +74,30 @@ export function watchOutput(): void {
   }
 }
 
+/** From now on a full disk costs lines, and no more: who runs for months writes on once there is room. */
+export function outlastFullDisk(): void {
+  outlasts = true;
+}
+
+let outlasts = false;
+/** Those that Node has closed at a full disk, and whether what was written last may have been cut off. */
+const full = new Map<Stream, boolean>();
+
+/** What finds no room is lost. */
+function writePast(stream: Stream, isCut: boolean, text: string): void {
+  const bytes = Buffer.from(isCut ? `\n${text}` : text);
+  let written = 0;
+  try {
+    written = writeSync(stream === "stdout" ? 1 : 2, bytes);
+  } catch {
+    // There is none yet.
+  }
+  full.set(stream, written < bytes.length);
+}
+
 function noteBroken(stream: Stream, error: NodeJS.ErrnoException): void {
-  if (broken !== undefined) return;
+  if (outlasts && isFull(systemCode(error))) full.set(stream, true);
+  if (broken !== undefined || full.has(stream)) return;
   broken = error.code === "EPIPE" ? EXIT_PIPE_CLOSED : EXIT.failed;
   process.exitCode = broken;
   if (error.code === "EPIPE") closed.abort(new Error("The output was closed."));
@@ -104,6 +127,11 @@ export function printJsonOfError(argv: readonly string[], exitCode: number): voi
 function write(stream: Stream, text: string): void {
   if (broken !== undefined) return;
   isAnswered ||= stream === "stdout";
+  const isCut = full.get(stream);
+  if (isCut !== undefined) {
+    writePast(stream, isCut, text);
+    return;
+  }
   try {
     process[stream].write(text);
   } catch (error) {

@@ -7,7 +7,15 @@ import { type ListenAddress, notListening } from "../../environment/listen-addre
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  outlastFullDisk,
+  print,
+  printNote,
+} from "../output.js";
 import { capacityText } from "../../worker/capacity.js";
 import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
 import { type PageServer, startPage } from "../start-page.js";
@@ -49,6 +57,7 @@ export async function workerCommand(options: ServeOptions): Promise<ExitCode> {
 
 async function serve(config: Config, store: Store, options: ServeOptions): Promise<ExitCode> {
   const signal = interruption();
+  outlastFullDisk();
   const settings = serveSettings(config, options);
   const log = await openLog(settings);
   const health = settings.health && (await listen(settings.health));
