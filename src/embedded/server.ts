@@ -63,6 +63,8 @@ const LOOK_PATIENCE_MS = 2_000;
 /** Whoever has the turn in passing, or stops a server that does not listen to it, is done by then. */
 const LEAVE_PATIENCE_MS = 15_000;
 const SAID_AFTER_MS = 1_000;
+/** A living server answers sooner, on a busy machine too. */
+const SILENT_MS = 2_000;
 const TURN_TAKEN = "Another process is starting or stopping the Temporal server; waiting.";
 
 /** Uses the Temporal server of this store: the one that runs, or else one that is started. */
@@ -220,9 +222,7 @@ async function findRunning(
   }
   const { record } = living;
   const isNear = sharesNetwork(record.pid);
-  const health = isNear
-    ? await waitUntilHealthy(files, record, { timeoutMs: START_TIMEOUT_MS, signal: options.signal })
-    : "silent"; // whoever answers here at its address is a stranger
+  const health = isNear ? await askedAloud(files, record, options) : "silent"; // whoever answers here at its address is a stranger
   if (health === "healthy" && record.front === undefined && alone && (await stopServer(files))) return null;
   if (health === "healthy") return record;
   if (health === "ended") return null;
@@ -238,8 +238,24 @@ async function findRunning(
   }
   throw new EmbeddedServerError(
     `The Temporal server of ${files.storeDir} (process ${record.pid}, ${record.address}) does not answer, and ` +
-      `${alone ? "does not end" : "others use it"}. Look into ${files.log}; end that process, then try again.`,
+      `${alone ? "does not end" : "others use it"}. Look into ${files.log}; let that process go on where it was stopped, or end it, then try again.`,
   );
+}
+
+/** Whether a living server answers: who waits for one that was stopped is told so. */
+async function askedAloud(
+  files: ServerFiles,
+  record: ServerRecord,
+  { signal, onProgress }: EmbeddedServerOptions,
+) {
+  const seconds = START_TIMEOUT_MS / 1_000;
+  const sentence = `The Temporal server (process ${record.pid}, ${record.address}) does not answer. It is asked for ${seconds} s.`;
+  const said = setTimeout(() => onProgress?.(sentence), SILENT_MS);
+  try {
+    return await waitUntilHealthy(files, record, { timeoutMs: START_TIMEOUT_MS, signal });
+  } finally {
+    clearTimeout(said);
+  }
 }
 
 /** Within the turn, when no server of this store lives: starts one, and leaves none behind on failure. */

@@ -411,6 +411,22 @@ describe("a server that runs", () => {
     expect(isAlive(next.pid)).toBe(false); // who left without the turn is no user any more
   });
 
+  test("and was stopped is waited for aloud, and used when it goes on", async () => {
+    const storeDir = await newStore();
+    const first = await acquire(optionsFor(storeDir));
+    process.kill(first.pid, "SIGSTOP");
+    const notes: string[] = [];
+    const onProgress = (line: string) => {
+      notes.push(line);
+      process.kill(first.pid, "SIGCONT");
+    };
+    const second = await acquire({ ...optionsFor(storeDir), onProgress });
+    expect([second.pid, second.startedHere]).toEqual([first.pid, false]);
+    expect(notes).toEqual([
+      `The Temporal server (process ${first.pid}, ${first.address}) does not answer. It is asked for 30 s.`,
+    ]);
+  });
+
   test("is found again after its parent was killed", async () => {
     const storeDir = await newStore();
     const other = await otherProcess(storeDir);
