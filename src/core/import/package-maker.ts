@@ -94,7 +94,7 @@ export class PackageMaker {
     const files = new Map<string, string>();
     const name = packageName(this.entry);
     const rules = this.rulesFor(this.graph.document, this.document);
-    const body = this.document.body.map((line) => rewriteLine(line.written, rules));
+    const body = this.document.written.map((line) => rewriteLine(line, rules));
     files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
     if (this.custom !== undefined) files.set(CUSTOMIZATION, `${JSON.stringify(this.custom, undefined, 2)}\n`);
     const isAlone = this.graph.nodes.every((path) => path === this.graph.document);
@@ -135,7 +135,7 @@ export class PackageMaker {
   private step(path: string, node: MadeNode): string {
     const source = this.graph.texts.get(path) ?? readSource("");
     const rules = this.rulesFor(path, source);
-    const body = source.body.map((line) => rewriteLine(line.written, rules));
+    const body = source.written.map((line) => rewriteLine(line, rules));
     const own = withOutputPaths(rewriteObject(source.frontmatter, rules), rules);
     return renderStep(node, { ...own, ...this.inherited(source, body) }, body);
   }

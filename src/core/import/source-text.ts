@@ -1,6 +1,7 @@
 import { parseToml } from "../documents/toml-to-json.js";
 import { parseYaml } from "../documents/yaml-to-json.js";
 import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { itemsApart } from "./line-items.js";
 import { withoutUnsaid } from "./not-said.js";
 
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
@@ -11,13 +12,13 @@ export interface SourceText {
   /** What is to be said of the front matter: `was read line by line: …`. */
   readonly problem?: string;
   readonly body: readonly SourceLine[];
+  /** Its lines as they stand in the file. */
+  readonly written: readonly string[];
 }
 
 export interface SourceLine {
-  /** What it says: blanks stand in the place of comments. */
+  /** What it says, or one of the items of a menu in it: blanks stand in the place of comments. */
   readonly text: string;
-  /** The line as it stands in the file. */
-  readonly written: string;
   /** 1-based, in the file. */
   readonly number: number;
   /** It stands in a block of code: an example, no instruction. */
@@ -114,6 +115,7 @@ function merge(value: JsonValue): JsonValue {
 
 interface Body {
   readonly body: readonly SourceLine[];
+  readonly written: readonly string[];
   /** The line of a fence that opens a block which nothing closes: what follows is text. */
   readonly unclosed?: number;
 }
@@ -121,7 +123,7 @@ interface Body {
 /** The lines from `from` on, and the comments of `lead`. */
 function bodyOf(lines: readonly string[], lead: readonly string[], from: number): Body {
   const comments = lead.flatMap((text, index) =>
-    text.trim() === "" ? [] : [{ text, written: text, number: index + 1, isCode: true }],
+    text.trim() === "" ? [] : [{ text, number: index + 1, isCode: true }],
   );
   const rest = lines.slice(from);
   const nested = nestedBlocks(rest);
@@ -129,13 +131,13 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
   const isCode = nested ?? plain?.isCode ?? [];
   const body = rest.map((text, index) => ({
     text,
-    written: text,
     number: from + index + 1,
     isCode: isCode[index] === true || text.length > MAX_LINE_CHARS,
   }));
   const open = plain?.open;
   return {
-    body: [...comments, ...withoutUnsaid(body)],
+    body: [...comments, ...itemsApart(withoutUnsaid(body))],
+    written: [...comments.map(({ text }) => text), ...rest],
     ...(open === undefined ? {} : { unclosed: from + open + 1 }),
   };
 }
