@@ -29,6 +29,7 @@ const TARGETS = [
   "path",
   "then",
   "go",
+  "id",
 ];
 const CASES = [
   "when",

@@ -19,6 +19,16 @@ function pot(...head: readonly string[]): string {
 const LEAF_ON = "step-02-leaf -next*-> step-03-cup";
 
 test.each([
+  [["next: [{ id: step-02-leaf }]"], "step-01-pot -next*-> step-02-leaf"],
+  [["next: [{ id: step-02-leaf, when: warm }]"], "step-01-pot -warm*-> step-02-leaf"],
+  [["next: [{ id: warm, goto: step-02-leaf }]"], "step-01-pot -next*-> step-02-leaf"],
+])("a step may be named by its id: %s", (head, way) => {
+  const made = teaOf(pot(...head));
+  expect(ways(made)).toEqual([way, LEAF_ON]);
+  expect(said(made).filter((line) => line.includes("step-01-pot"))).toEqual([]);
+});
+
+test.each([
   [
     [
       "next:",
