@@ -87,6 +87,9 @@ const BARE_END = new RegExp(
   String.raw`^(?!\|)[-•*\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
   "iu",
 );
+/** "Else: COMPLETE. Show the summary.": where the lines above it say where the other cases lead. */
+const ELSE_END =
+  /^[-•*\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s{0,2}(?:[:,]|→|->|=>)?\s{1,4}(?:complete|completed|done|finished|fertig|end|exit)(?:[.!](?=\s|$)|$)/i;
 const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 /** A line beside it that leads to a step in the same form. */
 const WAY_BESIDE = /(?:[:：→|]|->|=>).{0,200}(?:\.md\b|\bstep[-_]\d)/i;
@@ -118,15 +121,14 @@ function endsInACase(clause: string): boolean {
   return !isDenied(lead, NEVER) && !deniedElsewhere(lead);
 }
 
-/** The item or row of a list of ways that leads to the end. */
-export function bareEnd(lines: readonly string[]): string | undefined {
+/** The item or row of a list of ways that leads to the end; `isWay` tells whether a line leads to a step. */
+export function bareEnd(lines: readonly string[], isWay: (line: string) => boolean): string | undefined {
   const said = lines.filter((line) => line !== "");
-  const found = said.find(
-    (line, index) =>
-      BARE_END.test(line.slice(0, MAX_LINE)) &&
-      !NAMES_STEP.test(line) &&
-      !BELOW_HEAD.test(said[index + 1] ?? "") &&
-      [said[index - 1], said[index + 1]].some((beside) => WAY_BESIDE.test(beside ?? "")),
-  );
+  const found = said.find((line, index) => {
+    if (NAMES_STEP.test(line)) return false;
+    if (ELSE_END.test(line)) return isWay(said[index - 1] ?? "");
+    if (!BARE_END.test(line.slice(0, MAX_LINE)) || BELOW_HEAD.test(said[index + 1] ?? "")) return false;
+    return [said[index - 1], said[index + 1]].some((beside) => WAY_BESIDE.test(beside ?? ""));
+  });
   return found?.replaceAll(/\s*\|\s*/g, " ").trim();
 }

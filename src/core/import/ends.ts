@@ -48,6 +48,10 @@ const ENDS_IT = new RegExp(
 const IS_WHEN = /^[-•\s>]{0,8}(?:on|upon|if|when|once)\s/i;
 const GOES_ELSEWHERE =
   /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
+/** A step that is named otherwise than by its file. */
+const STEP = /\bstep[-_ ]?\d|\{\w{0,60}step\w{0,60}\}/i;
+/** "Else:", and nothing more. */
+const ELSE = /^[-•\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s?:$/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /** The steps that are called like a last one, and go on: to none that comes after them by its number. */
@@ -71,7 +75,8 @@ export function finishesOf(
   const goesOn = new Set(ways.map(({ from }) => from));
   const whole = nodes.flatMap((path) => {
     const isAsked = goesOn.has(path) && !last.includes(path);
-    const condition = isAsked ? completionIn(texts.get(path), labelsOf(path, ways)) : undefined;
+    const own = ways.filter(({ from }) => from === path);
+    const condition = isAsked ? completionIn(texts.get(path), own) : undefined;
     return condition === undefined ? [] : [{ path, condition, isAdded: false }];
   });
   const ends = new Set([
@@ -101,23 +106,35 @@ function endIn(source: SourceText | undefined): string | undefined {
 }
 
 /** The first line of a step that says when the whole workflow is done; an item of a menu that leads on says what comes of it. */
-function completionIn(source: SourceText | undefined, labels: ReadonlySet<string>): string | undefined {
-  const lines = (source?.body ?? []).flatMap(({ text, isCode }) => (isCode ? [] : [withoutMarks(text)]));
+function completionIn(source: SourceText | undefined, ways: readonly Way[]): string | undefined {
+  const labels = new Set(ways.flatMap(({ label }) => label ?? []));
+  const names = ways.map(({ to }) => nameOf(to));
+  const isWay = (line: string): boolean => STEP.test(line) || names.some((name) => line.includes(name));
+  const lines = wordsIn(source?.body ?? []);
   const whole = lines.find((words) => completes(words, labels));
   const free = lines.filter((words) => !leadsByItem(words, labels) && ITEM.exec(words)?.[1] !== "C"); // [C] goes on
   const front = waysInFront(source?.frontmatter ?? {});
   const inFront = front.find(({ value, when }) => when !== undefined && isEndValue(value))?.when;
   const said =
-    inFront ?? whole ?? free.map(endingClause).find((clause) => clause !== undefined) ?? bareEnd(lines);
+    inFront ??
+    whole ??
+    free.map(endingClause).find((clause) => clause !== undefined) ??
+    bareEnd(lines, isWay);
   return said?.slice(0, MAX_CONDITION_CHARS);
+}
+
+/** The lines of a body without marks; "Else:" stands in one with what is below it. */
+function wordsIn(body: readonly SourceLine[]): readonly string[] {
+  const lines = body.flatMap(({ text, isCode }) => (isCode ? [] : [withoutMarks(text)])).filter(Boolean);
+  return lines.flatMap((line, index) => {
+    if (ELSE.test(line)) return [];
+    const above = lines[index - 1] ?? "";
+    return ELSE.test(above) ? [`${above} ${line.replace(/^[-•]\s/, "")}`] : [line];
+  });
 }
 
 function leadsByItem(words: string, labels: ReadonlySet<string>): boolean {
   return labels.has(ITEM.exec(words)?.[1] ?? "");
-}
-
-function labelsOf(path: string, ways: readonly Way[]): ReadonlySet<string> {
-  return new Set(ways.flatMap(({ from, label }) => (from === path && label !== undefined ? [label] : [])));
 }
 
 function completes(words: string, labels: ReadonlySet<string>): boolean {

@@ -155,3 +155,22 @@ test.each([
 ])("what tells of the end, or denies it, is no way there: %s", (lines) => {
   expect(potOf(...lines.split("\n")).to).toEqual(["step-02-leaf"]);
 });
+
+test.each([
+  [`If warm, load ${ON}\n3. Else: **COMPLETE.** Say what was made.`, "3. Else: COMPLETE. Say what was made."],
+  [`- If warm → load ${ON}\n- Else → done`, "- Else → done"],
+  [`If warm:\n  Read ${ON} and follow it.\nElse:\n  **COMPLETE.** Say so.`, "Else: COMPLETE. Say so."],
+  [`If warm:\n- load ${ON}\n\nOtherwise:\n- End the workflow.`, "Otherwise: End the workflow."],
+])("what is done else may be the end: %s", (lines, condition) => {
+  expect(potOf(...lines.split("\n")).conditions).toContain(`finished: ${condition}`);
+});
+
+test.each([
+  `Load ${ON}.\n\n- If \`docs/notes.md\` is there: read it\n- Else: done.`,
+  `Load ${ON}.\n\n- If the lid is off: put it on\n- Else: done.`,
+  `If warm, load ${ON}\nElse: complete the list.`,
+  `If warm, load ${ON}\nElse: done with the pot, wait.`,
+  `If warm:\n- load ${ON}\n\nElse:\n- load \`./step-03-cup.md\``,
+])("and is none where it is something else: %s", (lines) => {
+  expect(potOf(...lines.split("\n")).to).not.toContain("finished");
+});
