@@ -168,7 +168,14 @@ export function nextInOrder(tree: SourceTree, path: string): readonly string[] {
     return isNext && kindOf(file) === kindOf(path) ? [{ file, other }] : [];
   });
   const next = Math.min(...after.map(({ other }) => other));
-  return after.filter(({ other }) => other === next).map(({ file }) => file);
+  const found = after.filter(({ other }) => other === next).map(({ file }) => file);
+  const alike = found.filter((file) => restOf(file) === restOf(path));
+  return alike.length === 1 ? alike : found;
+}
+
+/** What a step is called behind its number: `step-02.md` is followed by `step-03.md`, whatever `step-03-b.md` is. */
+function restOf(path: string): string {
+  return nameOf(path).replace(NUMBERED, "");
 }
 
 /** Steps of one kind, which may follow one another: in a folder, of a mode, in a language. */

@@ -175,3 +175,14 @@ test("a folder is not gone through again for each of its steps that nothing lead
   expect(made[0]?.findings.at(-1)?.message).toBe("and 800 more findings");
   expect(tree.looks).toBeLessThan(100);
 });
+
+test("of several steps of the next number the one that is called alike comes next", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "The steps are in `steps/`."),
+    "steps/step-01.md": "# Pot\n",
+    "steps/step-02.md": "# Leaf\n",
+    "steps/step-02-japan.md": "# Leaf of Japan\n",
+    "steps/step-03.md": "# Cup\n",
+  });
+  expect(ways(made)).toEqual(["step-01 -next*-> step-02", "step-02 -next*-> step-03"]);
+});
