@@ -19,9 +19,12 @@ export type Directive =
       readonly isFromAbove?: boolean;
     }
   /** It is used there and then, and the step goes on: data, another skill, a helper of its own. */
-  | { readonly kind: "use" };
+  | { readonly kind: "use" }
+  /** In a case it is passed over. */
+  | { readonly kind: "pass" };
 
 const USE: Directive = { kind: "use" };
+const PASS: Directive = { kind: "pass" };
 
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
@@ -76,7 +79,7 @@ const TOLD_AS_WAY =
   /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
 /** "If `x.md` was skipped, load …": of the first it is told when the second is taken. */
 const IN_CONDITION = new RegExp(
-  String.raw`(?<![\w-])(?:if|when|unless|once|until|after|because|since|wenn|falls|sobald|nachdem)\s(?:the )?${OPENS}`,
+  String.raw`(?<![\w-])(?:if|when|unless|once|until|after|because|since|wenn|falls|sobald|nachdem)\s(?:(?:the|both) )?${OPENS}`,
   "i",
 );
 const TOLD_IN_CONDITION = new RegExp(
@@ -85,7 +88,7 @@ const TOLD_IN_CONDITION = new RegExp(
 );
 /** "When `x.md` is ready, load it" */
 const LED_TO_BEHIND =
-  /^[^.;!?]{0,120}\b(?:load|open|read|follow|execute|(?:re-?)?run|(?:re)?start|begin|continue|proceed|go|return|repeat)\s(?:(?:back|to|with|at|fully|and|there|follow)\s){0,4}(?:it|there|that|this|the (?:file|step))(?![\w-])/i;
+  /^[^.;!?]{0,120}\b(?:load|open|read|follow|execute|(?:re-?)?run|(?:re)?start|begin|continue|proceed|go|return|repeat)\s(?:(?:back|to|with|at|fully|and|there|follow)\s){0,4}(?:it|them|there|that|this|the (?:file|step))(?![\w-])/i;
 const AND_FOLLOWED =
   /^[`*"')\]>]{0,4},? (?:and|then|and then) (?:follow|execute|run|continue|proceed|go on|start|begin)\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
@@ -107,6 +110,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const lead = isAlone ? before : line.text.slice(0, token.at);
   const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
   const behind = line.text.slice(token.at + token.text.length);
+  if (isPassedOver(lead)) return PASS;
   const leadsOn =
     GOES.test(words) ||
     ARROW.test(lead) ||
@@ -136,10 +140,30 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
 /** Whoever has so much beside a name says something of it. */
 const MAX_AROUND = 400;
 
+/** `[the cup](` before its path */
+const LINKED = /\[[^[\]]{1,80}\]\(/g;
+/** "`x.md`, `y.md` and `z.md` are ready": what is told of one of them is told of all. */
+const LISTED_BEFORE =
+  /(?:[\w./{}@-]{1,200}\.md[`*"')\]>]{0,4},?\s(?:(?:and|or|und|oder)\s)?[`*"'([<]{0,4}){1,20}$/i;
+const LISTED_BEHIND =
+  /^(?:[`*"')\]>]{0,4},?\s(?:(?:and|or|und|oder)\s)?[`*"'([<]{0,4}[\w./{}@-]{1,200}\.md){1,20}/i;
+
 /** Whether a line names something only in saying when it leads elsewhere. */
 function isInCondition(lead: string, behind: string): boolean {
-  if (!IN_CONDITION.test(lead) || LED_TO_BEHIND.test(behind)) return false;
-  return TOLD_BEHIND.test(behind) || TOLD_IN_CONDITION.test(behind);
+  const before = lead.slice(-MAX_LINK).replaceAll(LINKED, "").replace(LISTED_BEFORE, "");
+  const told = behind.slice(0, MAX_LINK).replaceAll(LINKED, "").replace(LISTED_BEHIND, "");
+  if (!IN_CONDITION.test(before) || LED_TO_BEHIND.test(told)) return false;
+  return TOLD_BEHIND.test(told) || TOLD_IN_CONDITION.test(told);
+}
+
+const PASSES_OVER = new RegExp(
+  String.raw`\b(?:skip|bypass)(?:s|es|ping|ing)?(?: (?:over|past|the|both|steps?|phase|file)){0,3}\s${OPENS}`,
+  "i",
+);
+
+/** Whether what a line names is passed over there: "skip `x.md` and go to `y.md`". "Skip to `y.md`" leads there. */
+export function isPassedOver(lead: string): boolean {
+  return PASSES_OVER.test(lead.slice(-MAX_LINK).replaceAll(LINKED, "").replace(LISTED_BEFORE, ""));
 }
 
 /** What is longer is no link for those who leaf through. */
@@ -193,12 +217,12 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     !HELPER.test(line.text) &&
     !isDenied(lead, NEVER) &&
     !deniedElsewhere(lead) &&
-    directiveOf(line, token, before).kind !== "go"
+    directiveOf(line, token, before).kind === "use"
   );
 }
 
-/** "`step-01.md` §1 (first look) → §2 → `step-02.md`" */
-const TO = String.raw`(?:\s?\([^()]{0,80}\))?\s{0,4}(?:→|->|=>)\s{0,4}`;
+/** "`step-01.md` §1 (first look) → §2 → `step-02.md`", "step-01 then loads `step-02.md`", "`step-01.md` through `step-03.md`" */
+const TO = String.raw`(?:\s?\([^()]{0,80}\))?(?:\s{0,4}(?:→|->|=>)\s{0,4}|\s(?:(?:then|itself|in turn)\s)?(?:through|thru|bis|(?:load|read|open|start|trigger|invoke|execute)s|(?:lead|go|proceed|continue|route|return|jump|skip|move)s (?:on |back )?(?:to|with))\s)`;
 const CHAINED = new RegExp(
   String.raw`(?:^|[\s\`*"'([/])((?:[\w-]{1,120}(?:\.\d[\w-]{0,80})?\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}(?:\.\d[\w-]{0,80})?))[\`*"')\]]{0,4}(?:\s?§\s?[\w.]{1,8})?${TO}(?:§\s?[\w.]{1,8}${TO}){0,3}[\`*"'([./]{0,4}$`,
   "i",

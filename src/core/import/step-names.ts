@@ -1,4 +1,4 @@
-import { SENDS, leadsByColon } from "./directives.js";
+import { SENDS, isPassedOver, leadsByColon } from "./directives.js";
 import { ASIDE } from "./line-words.js";
 import { isBelow } from "./references.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
@@ -133,6 +133,7 @@ export function leadsTo(
   const words = withoutMarks(/^(?!.*->)[\s>*`"'_-]{0,12}$/.test(lead) ? before : lead);
   const open = named.form === "number" ? words.replace(/[([]\s{0,4}$/, "") : words;
   const last = open.replace(/["'“„«]+$/, "").replace(/\s{0,4}:\s{0,4}$/, "");
+  if (isPassedOver(lead)) return false;
   const verb = [...last.matchAll(LEADS)].at(-1);
   if (verb === undefined) return leadsByColon(lead) && isAllBehind(line.slice(named.at + named.text.length));
   const between = last.slice(verb.index + verb[0].length).replaceAll(ASIDE, " ");

@@ -21,7 +21,8 @@ export function labelOf(
   const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  if (BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
+  const hasOwnCase = BEHIND_ANOTHER.test(part.replaceAll(PAGE, "¶")) && OWN_BEHIND.test(line.slice(at));
+  if (!hasOwnCase && BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
   const words = INLINE_WORDS.exec(before);
   const inline = (INLINE_CASE.exec(before) ?? (words !== null && SEVERAL.test(line) ? words : null))?.[1];
   if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
@@ -42,6 +43,9 @@ const OWN_CLAUSE =
   /[.!?;]\s|,\s(?:and\s)?then\s|(?<![\w-])(?:else|otherwise|sonst)(?![\w-])|¶|,\s(?:and|or|und|oder)\s(?=(?:load|go|proceed|continue|move|read|follow|start|open)s?\b)/gi;
 /** "`x.md`, `y.md` §2 (the pot) or `z.md`", each name a ¶: what is said of one of them is said of all. */
 const LISTED = /¶(?:\s?§\s?[\w.]{1,8})?[^\w¶]{0,6}(?:(?:and|or|und|oder)\b[^\w¶]{0,6})?(?=¶|$)/gi;
+
+/** "Return to `x.md` (or `y.md` if it is warm)": the second one's case is no return. */
+const BEHIND_ANOTHER = /¶[^\w¶.!?;]{0,6}(?:or|oder)\b[^\w¶.!?;]{0,6}(?:\[[^[\]]{1,80}\]\([./]{0,6})?$/i;
 
 /** What a line says of the step that stands right behind `before`. */
 function ownClause(before: string): string {

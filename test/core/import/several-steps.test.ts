@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { potOf, ways } from "./step-files.js";
+
+/* Lines that name several steps: what is told of one is not said of the other. */
+
+const LEAF = "`./step-02-leaf.md`";
+const CUP = "`./step-03-cup.md`";
+const SIP = "`./step-04-sip.md`";
+
+test.each([
+  `After ${LEAF} and ${CUP} are complete, load ${SIP}.`,
+  `Once both ${LEAF} and ${CUP} are done, load ${SIP}.`,
+  `If ${LEAF} or ${CUP} fails, load ${SIP}.`,
+  `Once [the leaf](./step-02-leaf.md) and [the cup](./step-03-cup.md) are done, load ${SIP}.`,
+])("the steps of a condition are no ways: %s", (line) => {
+  expect(potOf(line).to).toEqual(["step-04-sip"]);
+});
+
+test.each([
+  `When ${LEAF} and ${CUP} are ready, load them.`,
+  `If it is warm, read ${LEAF} and ${CUP}.`,
+  `If approved, ${LEAF} and ${CUP} are loaded next.`,
+])("those that it leads to are: %s", (line) => {
+  expect(potOf(line).to).toEqual(["step-02-leaf", "step-03-cup"]);
+});
+
+test.each([
+  [`Return to ${LEAF} (or ${CUP} if it is warm).`, "step-03-cup: it is warm"],
+  [`Return to ${LEAF}, or to ${CUP} when it is warm.`, "step-03-cup: it is warm"],
+  [
+    `Return to [it](./step-02-leaf.md) (or [the cup](./step-03-cup.md) if it is warm).`,
+    "step-03-cup: it is warm",
+  ],
+  [`Return to ${LEAF} or ${CUP}.`, "step-03-cup: back"],
+  [`Return to ${LEAF} and ${CUP} if it is warm.`, "step-03-cup: back"],
+])("the second of two is no way back where it has a case of its own: %s", (line, label) => {
+  expect(potOf(line).labels).toEqual(["step-02-leaf: back", label]);
+});
+
+test.each([
+  [`After that, step-03-cup loads ${SIP}. Load ${LEAF}.`, ["step-02-leaf"]],
+  [`${CUP} (the cup) then leads to ${SIP}; load ${CUP}.`, ["step-03-cup"]],
+  [`Run ${LEAF} through ${SIP}.`, ["step-02-leaf"]],
+  ["Run step-02 through step-04.", ["step-02-leaf"]],
+  [`step-01 loads ${CUP}`, ["step-03-cup"]],
+  [`Go through ${LEAF}, then ${CUP}.`, ["step-02-leaf", "step-03-cup"]],
+  [`After step-02 load ${CUP}`, ["step-03-cup"]],
+])("where another step leads is its own way: %s", (line, to) => {
+  expect(potOf(line).to).toEqual(to);
+});
+
+test.each([
+  [`If it is warm, skip ${LEAF} and go to ${CUP}.`, ["step-03-cup: it is warm", "step-02-leaf: next"]],
+  ["If it is warm: skip step-02, go to step-03", ["step-03-cup: it is warm", "step-02-leaf: next"]],
+  [
+    `If it is warm, skip [it](./step-02-leaf.md), load ${CUP}`,
+    ["step-03-cup: it is warm", "step-02-leaf: next"],
+  ],
+  [`Skip both ${LEAF} and ${CUP}; load ${SIP}.`, ["step-04-sip: next"]],
+  [`Bypass ${LEAF} and load ${CUP}.`, ["step-03-cup: next"]],
+  [`Skip to ${CUP}.`, ["step-03-cup: next"]],
+  ["Skip directly to step-03.", ["step-03-cup: next"]],
+  [`[S] Skip → ${CUP}`, ["step-03-cup: S"]],
+  [`Skip the tasting and load ${LEAF}.`, ["step-02-leaf: next"]],
+])("a step that is passed over is no way of that case: %s", (line, labels) => {
+  expect(potOf(line).labels).toEqual(labels);
+});
+
+test("a step that is passed over alone is the next one by its number, and not taken for a way in unknown words", () => {
+  const { made } = potOf(`Bypass ${CUP}.`);
+  expect(ways(made)).toContain("step-01-pot -next*-> step-02-leaf");
+  expect(ways(made)).not.toContain("step-01-pot -next*-> step-03-cup");
+});
