@@ -5,7 +5,7 @@ import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
-import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
+import { comesBefore, numeralOf, resumesRun, stepsBelow } from "./step-files.js";
 import { labelOf } from "./way-label.js";
 
 /** "Suivre : `./step-03-cup.md`": whatever the words are, they lead to it. */
@@ -27,7 +27,8 @@ export interface UnsaidWay {
 
 /**
  * Where a text leads that says so in no known words: to the steps after it that are items of a menu by their letter, and those
- * beside them that a line ends in; without a menu to the nearest one that it names.
+ * beside them that a line ends in; without a menu to the nearest one that it names. Steps without numbers that a document names are
+ * its cases.
  */
 export function unsaidWays(
   tree: SourceTree,
@@ -56,7 +57,9 @@ export function unsaidWays(
     return [...ways.values()]
       .filter((way) => items.includes(way) || led.has(way.to))
       .concat(...back.values());
-  const first = firstStepsAmong([...ways.keys()], path).map((step) => step.path);
+  const named = [...ways.keys()];
+  const areCases = path === entry.document && named.every((step) => numeralOf(step) === undefined);
+  const first = areCases ? named : firstStepsAmong(named, path).map((step) => step.path);
   return [...ways.values()]
     .filter(({ to }) => first.includes(to))
     .map((way) => ({ ...way, isDefault: first.length === 1 }))

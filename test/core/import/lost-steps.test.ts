@@ -186,3 +186,21 @@ test("of several steps of the next number the one that is called alike comes nex
   });
   expect(ways(made)).toEqual(["step-01 -next*-> step-02", "step-02 -next*-> step-03"]);
 });
+
+test("steps without numbers that a document names in no known words are all its ways: none comes first", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea", description: "x" },
+      "- [`steps/pot.md`](./steps/pot.md), [`steps/leaf.md`](./steps/leaf.md) — per subcommand",
+    ),
+    "steps/pot.md": "# Pot\n",
+    "steps/leaf.md": "# Leaf\n",
+  });
+  expect(ways(made)).toEqual(["SKILL -next-> pot", "SKILL -next-> leaf"]);
+  expect(said(made)).toEqual(
+    ["pot", "leaf"].map(
+      (name) =>
+        `warning SKILL.md:5 names "${name}.md" in words that are not known to lead there: it was taken for a way on`,
+    ),
+  );
+});
