@@ -33,12 +33,14 @@ import { StepsBeside } from "./steps-beside.js";
 import { stepBehind } from "./step-behind.js";
 import { unsaidWays } from "./unsaid-ways.js";
 import {
+  MAX_NAMES,
   reportName,
   takeNext,
   takenForWay,
   tellOfAssumed,
   tellOfCircle,
   tellOfFirst,
+  tellOfNames,
   tellOfNumber,
 } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
@@ -217,9 +219,13 @@ class GraphWalk {
   private followBody(path: string, source: SourceText, references: References): void {
     const above = conditionsAbove(source.body);
     const rows = routedRows(source.body);
+    let names = 0;
     for (const { line, token, before } of tokensInBody(source.body)) {
       const target = references.resolve(token.text);
-      if (target.kind === "other" || this.isOfAnother(path, line, token.at)) continue;
+      if (target.kind === "other") continue;
+      names += 1;
+      if (names > MAX_NAMES) return tellOfNames(path, line.number, this.findings);
+      if (this.isOfAnother(path, line, token.at)) continue;
       if (target.kind === "outside") {
         this.findings.add(
           "warning",

@@ -5,6 +5,15 @@ import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { nearestStep, numeralOf, resumesRun } from "./step-files.js";
 import type { NamedStep } from "./step-names.js";
 
+/** So many names of files in a text are asked what is said of them: who has more lists data. */
+export const MAX_NAMES = 2_000;
+
+/** Says of a text that it names more files than are looked at. */
+export function tellOfNames(path: string, line: number, findings: ImportFindings): void {
+  const what = `names more than ${MAX_NAMES} files: no ways were looked for from this line on`;
+  findings.add("warning", path, line, what);
+}
+
 /** Says of "Step 3" in a step that names files which one it may be. */
 export function tellOfNumber(
   path: string,

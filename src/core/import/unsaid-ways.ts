@@ -3,6 +3,7 @@ import { wordsUnknownAt } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
+import { MAX_NAMES } from "./step-reports.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, numeralOf, resumesRun, stepsBelow } from "./step-files.js";
@@ -82,9 +83,12 @@ function* unsaidNames(
   steps: ReadonlySet<string>,
   path: string,
 ): Generator<{ readonly target: string; readonly line: SourceLine; readonly token: Token }> {
+  let named = 0;
   for (const { line, token, before } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
     if (target?.kind !== "file" || target.path === path) continue;
+    named += 1;
+    if (named > MAX_NAMES) return;
     if (!steps.has(target.path) || resumesRun(target.path) || !wordsUnknownAt(line, token, before)) continue;
     yield { target: target.path, line, token };
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { potOf, ways } from "./step-files.js";
+import { potOf, said, ways } from "./step-files.js";
 
 /* Lines that name several steps: what is told of one is not said of the other. */
 
@@ -70,4 +70,21 @@ test("a step that is passed over alone is the next one by its number, and not ta
   const { made } = potOf(`Bypass ${CUP}.`);
   expect(ways(made)).toContain("step-01-pot -next*-> step-02-leaf");
   expect(ways(made)).not.toContain("step-01-pot -next*-> step-03-cup");
+});
+
+test("of very many names the first ones are looked at, and it is said from which line on none are", () => {
+  const { made, to } = potOf(
+    `Load ${LEAF}.`,
+    ...Array.from({ length: 40 }, () => `${CUP} is warm. `.repeat(60)),
+    `Load ${SIP}.`,
+  );
+  expect(to).toEqual(["step-02-leaf"]);
+  expect(said(made)).toContain(
+    "warning steps/step-01-pot.md:39 names more than 2000 files: no ways were looked for from this line on",
+  );
+});
+
+test("of very many names in words that are not known the first ones are looked at as well", () => {
+  const { to } = potOf(...Array.from({ length: 40 }, () => `${LEAF}, bitte sehr. `.repeat(60)), CUP);
+  expect(to).toEqual(["step-02-leaf"]);
 });
