@@ -25,7 +25,8 @@ export function labelOf(
   if (!hasOwnCase && BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
   const words = INLINE_WORDS.exec(before);
   const inline = (INLINE_CASE.exec(before) ?? (words !== null && SEVERAL.test(line) ? words : null))?.[1];
-  if (inline !== undefined) return { label: withoutMarks(inline), condition, isDefault: false };
+  if (inline !== undefined)
+    return { label: inline.replaceAll(/[*`]/g, "").trim(), condition, isDefault: false };
   const answer = from === 0 ? answerOf(before) : undefined;
   if (answer !== undefined) return { label: answer, condition, isDefault: false };
   const lead = withoutMarks(before);
@@ -117,7 +118,7 @@ const QUESTION = /["“][^"“”\n]{1,80}\b(?:if|when|unless)\b[^"“”\n]{0,8
 const ATTRIBUTE = /\b(if|when)=["']([^"'<>]{1,80})["']>?/gi;
 /** "Anything else" and "or else" are no other case, and what is "based upon" something is none. */
 const CONDITION =
-  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s|\.md["')\]]{0,4}\s(?:otherwise|else|sonst)\b)[^:→,]){0,60})/gi;
+  /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|el(?:se?)?if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s|\.md["')\]]{0,4}\s(?:otherwise|else|sonst)\b)[^:→,]){0,60})/gi;
 const OTHERWISE = /^(?:otherwise|else|sonst)/i;
 /** "Otherwise proceed directly to X": what stands behind the word is what is done, and no case. */
 const DONE_OTHERWISE =
@@ -131,7 +132,7 @@ const INLINE_CASE =
 /** "Gate: approve → `x.md`; revise → `y.md`": of several, a few words behind a colon or a semicolon, and an arrow. */
 const SEVERAL = /(?:→|->|=>)[^→;]{0,200};[^→;]{0,200}(?:→|->|=>)/;
 const INLINE_WORDS =
-  /[:;]\s{1,3}([\p{L}\d][\p{L}\d /-]{0,30}?)\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w./{}-]{0,80}\/)?$/u;
+  /[:;]\s{1,3}([\p{L}\d<>=≤≥][\p{L}\d /%<>=≤≥–-]{0,30}?)\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w./{}-]{0,80}\/)?$/u;
 /** `T = weigh | C = save, then load …` */
 const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 

@@ -72,6 +72,19 @@ test("a step that is passed over alone is the next one by its number, and not ta
   expect(ways(made)).not.toContain("step-01-pot -next*-> step-03-cup");
 });
 
+test.each([
+  [
+    `If it is 80 go to ${LEAF}, elif it is 50 go to ${CUP}, else go to ${SIP}.`,
+    ["it is 80", "it is 50", "otherwise"],
+  ],
+  [`Below 50 → ${LEAF}; 50–80 → ${CUP}; > 80 → ${SIP}`, ["Below 50", "50–80", "> 80"]],
+  [`Gate: <50% → ${LEAF}; >= 50% → ${CUP}`, ["<50%", ">= 50%"]],
+])("each of several cases has its own words: %s", (line, labels) => {
+  expect(
+    potOf(line).made.edges.flatMap(({ from, label }) => (from === "step-01-pot" ? [label] : [])),
+  ).toEqual(labels);
+});
+
 test("of very many names the first ones are looked at, and it is said from which line on none are", () => {
   const { made, to } = potOf(
     `Load ${LEAF}.`,
