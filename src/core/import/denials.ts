@@ -9,8 +9,8 @@ const OTHER_CLAUSES = [
   String.raw`\b(?:is|are|was|were|has|have|had|does|did)(?:n't|n’t|\s(?:still\s|yet\s)?not)\b(?!\s?,|[^.;:!?]{0,200},\s{1,3}to\s(?:[\w-]{1,20}\s){1,4}\W{0,6}$)[^.;:!?,]{0,120}?${END}`,
   /** "Do not wait for an answer, …" */
   String.raw`\b(?:never|not|don['’]t)\s(?:stop|halt|wait|pause|ask|hesitate)\b[^.;:!?,]{0,120}?(?:${END}|\sand\s)`,
-  /** "Without a lid - …" */
-  String.raw`\bwithout\b[^.;:!?,]{0,120}?${END}`,
+  /** "Without a lid - …", "Instead of pouring again, …", "Before it is poured, …" */
+  String.raw`\b(?:without|instead of|rather than|before)\b[^.;:!?,]{0,120}?${END}`,
 ].map((clause) => new RegExp(clause, "gi"));
 
 /** Whether words against it stand before what a line says, in its own clause: "never" in a condition or before an arrow denies nothing. */

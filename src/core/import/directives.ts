@@ -69,7 +69,7 @@ const BACK_LINK =
 /** What parts the links of a line for those who leaf through the steps. */
 const NEXT_LINK = /\s[|·•—–]\s|\s{3,}|\t/;
 const NEVER =
-  /\b(?:never|not|nie|niemals|nicht|don['’]t|(?:must|should)n['’]t|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
+  /\b(?:never|not|nie|niemals|nicht|don['’]t|(?:must|should)n['’]t|forbidden|avoid|without|instead of|rather than|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =

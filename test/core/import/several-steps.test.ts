@@ -85,6 +85,26 @@ test.each([
   ).toEqual(labels);
 });
 
+test.each([
+  `Instead of brewing again, go to ${CUP}.`,
+  `Rather than brewing again, go to ${CUP}.`,
+  `Before anything else, load ${CUP}.`,
+  `Before pouring, go to ${CUP}.`,
+  `Load ${CUP} rather than ${SIP}.`,
+])("what is done instead, or first, has its way: %s", (line) => {
+  expect(potOf(line).to).toEqual(["step-03-cup"]);
+});
+
+test.each([
+  `Before you load ${CUP}, look at the pot.`,
+  `Instead of reading or loading ${CUP}, wait.`,
+  `Do this before loading, reading or following ${CUP}.`,
+  `Never, before it is warm, load ${CUP}.`,
+  `Before the guest leaves, do not load ${CUP}.`,
+])("and what is not done has none: %s", (line) => {
+  expect(potOf(line).to).toEqual(["step-02-leaf"]);
+});
+
 test("of very many names the first ones are looked at, and it is said from which line on none are", () => {
   const { made, to } = potOf(
     `Load ${LEAF}.`,
