@@ -86,6 +86,26 @@ test.each([
 });
 
 test.each([
+  ["If | Then", `warm | load ${LEAF}`, `cold | return to ${CUP}`, "warm", "cold"],
+  ["Choice | Action", `Approve | ${LEAF}`, `Reject | ${CUP}`, "Approve", "Reject"],
+  ["Answer | Step", "yes | step-02", "no | step-03", "yes", "no"],
+  ["Outcome | Action", "Pass | [the leaf](./step-02-leaf.md)", `Fail | go back to ${CUP}`, "Pass", "Fail"],
+])("a table of cases, %s, leads to each step that a cell begins with", (head, one, two, first, second) => {
+  const { labels } = potOf(`| ${head} |`, "| --- | --- |", `| ${one} |`, `| ${two} |`);
+  expect(labels).toEqual([`step-02-leaf: ${first}`, `step-03-cup: ${second}`]);
+});
+
+test.each([
+  ["Topic | File", `cups | ${CUP}`],
+  ["Step | Action", `3 | ${CUP}`],
+  ["Choice | Meaning", `A | as in ${CUP}`],
+  ["Condition | Action", "both differ | DEFER to step-03 (to look at)"],
+  ["If | Then", `cold | do not load ${CUP}`],
+])("and another table, or cell, to none: %s, %s", (head, row) => {
+  expect(potOf(`| ${head} |`, "| --- | --- |", `| ${row} |`).to).toEqual(["step-02-leaf"]);
+});
+
+test.each([
   `Instead of brewing again, go to ${CUP}.`,
   `Rather than brewing again, go to ${CUP}.`,
   `Before anything else, load ${CUP}.`,
