@@ -69,7 +69,11 @@ function wordsNear(line: string, at: number): string {
 
 /** What the last condition before a step's name says, else one behind it in the same sentence. */
 function whenOf(lead: string, rest: string): string | undefined {
-  const said = lead.replaceAll(ASIDE, " ").replaceAll(QUESTION, " ").replaceAll(ATTRIBUTE, "$1 $2, ");
+  const said = lead
+    .replaceAll(ASIDE, " ")
+    .replaceAll(QUESTION, " ")
+    .replaceAll(ATTRIBUTE, "if $1, ")
+    .replaceAll(ELSE_TAG, "$1, ");
   const isOfIt = (at: number): boolean =>
     !OF_ANOTHER.test(said.slice(0, at)) || /\bin (?:which|that) case\b/i.test(said.slice(at));
   const all = [...said.matchAll(CONDITION)];
@@ -114,8 +118,9 @@ function isOwn(said: string, condition: RegExpMatchArray | undefined): boolean {
 
 /** What a user may say: "What if we …" */
 const QUESTION = /["“][^"“”\n]{1,80}\b(?:if|when|unless)\b[^"“”\n]{0,80}["”]/gi;
-/** `<action if="it is cold">` */
-const ATTRIBUTE = /\b(if|when)=["']([^"'<>]{1,80})["']>?/gi;
+/** `<action if="it is cold">`, `<if condition="it is cold">`, `<else>` */
+const ATTRIBUTE = /(?:<[\w-]{1,40}\s)?\b(?:if|when|condition|test)=["']([^"'<>]{1,80})["']>?/gi;
+const ELSE_TAG = /<(else|otherwise)>/gi;
 /** "Anything else" and "or else" are no other case, and what is "based upon" something is none. */
 const CONDITION =
   /(?<![\w-]|\b(?:any|every|some|no)(?:thing|one|body|where)\s(?=else)|\b(?:or|what|who)\s(?=else)|\b(?:based|built|agreed|decided|depend(?:s|ing|ent)|rel(?:y|ies|ying)|act(?:s|ing)?)\s(?=upon))(?:if|el(?:se?)?if|when|wenn|falls|unless|upon|otherwise|else(?!\sif)|sonst|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s|\.md["')\]]{0,4}\s(?:otherwise|else|sonst)\b)[^:→,]){0,60})/gi;

@@ -106,6 +106,13 @@ test.each([
 });
 
 test.each([
+  [`<if condition="warm">load ${LEAF}</if>`, `<else>load ${CUP}</else>`],
+  [`<check if="warm">Load ${LEAF}</check>`, `<otherwise>Load ${CUP}</otherwise>`],
+])("a tag on one line says when: %s", (...lines) => {
+  expect(potOf(...lines).labels).toEqual(["step-02-leaf: warm", "step-03-cup: otherwise"]);
+});
+
+test.each([
   `Instead of brewing again, go to ${CUP}.`,
   `Rather than brewing again, go to ${CUP}.`,
   `Before anything else, load ${CUP}.`,
