@@ -18,7 +18,7 @@ const SECTION =
 
 /** `<check if="it is cold">`, and what stands before its end. */
 const OPENS_TAG =
-  /^\s{0,40}<([\w-]{1,40})\s[^<>]{0,200}?\b(?:if|when)=(?:"([^"]{1,200})"|'([^']{1,200})')[^<>]{0,200}(?<!\/)>/i;
+  /^\s{0,40}<([\w-]{1,40})\s[^<>]{0,200}?\b(?:if|when|condition|test)=(?:"([^"]{1,200})"|'([^']{1,200})')[^<>]{0,200}(?<!\/)>/i;
 const MAX_TAGS = 20;
 
 interface Tag {

@@ -112,6 +112,11 @@ test.each([
   expect(potOf(...lines).labels).toEqual(["step-02-leaf: warm", "step-03-cup: otherwise"]);
 });
 
+test("a tag around a line says when, whatever its attribute is called", () => {
+  const { labels } = potOf('<if condition="it is warm">', `Load ${LEAF}`, "</if>", `Otherwise load ${CUP}`);
+  expect(labels).toEqual(["step-02-leaf: it is warm", "step-03-cup: otherwise"]);
+});
+
 test.each([
   `Instead of brewing again, go to ${CUP}.`,
   `Rather than brewing again, go to ${CUP}.`,
