@@ -15,6 +15,15 @@ export function parseAnswer(json: string): unknown {
   );
 }
 
+/** The same; undefined for what is none. */
+export function answerOrNone(json: string): unknown {
+  try {
+    return parseAnswer(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a text holds no more values and levels than an answer may. */
 function isModest(json: string): boolean {
   let values = 0;
@@ -81,6 +90,22 @@ export function fieldsOf(value: unknown): Fields | undefined {
 
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+/** The objects of a list. */
+export function objectsOf(value: unknown): readonly Fields[] {
+  return listOf(value)
+    .map(fieldsOf)
+    .filter((fields) => fields !== undefined);
+}
+
+/** An object, also where a gateway has put a list around it. */
+export function unlisted(value: unknown): Fields | undefined {
+  return fieldsOf(Array.isArray(value) ? value[0] : value);
 }
 
 /** Whether a value came out of a JSON text, as everything in an answer does. */

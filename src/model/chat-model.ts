@@ -3,7 +3,7 @@ import { isHeaderValue } from "../core/header-value.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { excerpt } from "../core/text.js";
-import { type Fields, fieldsOf, objectsIn, parseAnswer } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } from "./answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { type Dialect, dialectOf } from "./dialects.js";
@@ -229,13 +229,9 @@ async function refusedOutright(
 /** The answer that a server has refused of its own model, where it says what that was. */
 function refusedCallIn(body: string): Fields | undefined {
   if (!body.includes("failed_generation")) return undefined;
-  try {
-    const said = fieldsOf(parseAnswer(body)) ?? {};
-    const answer = withRefusedCall(said);
-    return answer === said ? undefined : answer;
-  } catch {
-    return undefined;
-  }
+  const said = fieldsOf(answerOrNone(body)) ?? {};
+  const answer = withRefusedCall(said);
+  return answer === said ? undefined : answer;
 }
 
 function refusedInAnswer(error: unknown): Refused {
@@ -269,8 +265,7 @@ async function readAnswer(
 function piecesIn(text: string): readonly string[] {
   const begins = text.trimStart()[0];
   if (begins === "{") return objectsIn(text);
-  const list: unknown = begins === "[" ? parseAnswer(text) : [];
-  return Array.isArray(list) ? list.map((piece: unknown) => JSON.stringify(piece)) : [];
+  return begins === "[" ? listOf(parseAnswer(text)).map((piece) => JSON.stringify(piece)) : [];
 }
 
 async function* eachOf(pieces: readonly string[]): AsyncGenerator<string> {

@@ -1,4 +1,5 @@
-import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, textOf, unlisted } from "./answer-json.js";
+import { MAX_LOOKED_AT } from "./provider-error.js";
 
 /** What they say of a request that has too many bytes: a number there is none of tokens. */
 const OF_ITS_BYTES =
@@ -82,8 +83,6 @@ const OF_BYTES = /^ ?(?:bytes|[kmg]i?b\b)/;
 
 /** Other statuses say something else, whatever the words. */
 const STATUSES: ReadonlySet<number> = new Set([400, 413, 422, 429, 500]);
-/** No expression is tried on more. */
-const MAX_LOOKED_AT = 4_000;
 
 /** An error of a provider, as far as it tells whether a request was too long. */
 export interface SaidByProvider {
@@ -134,12 +133,7 @@ function lengthIn(text: string): number | undefined {
   return undefined;
 }
 
-function errorFields(body: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value = parseAnswer(body);
-    const fields = fieldsOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
-    return fieldsOf(fields?.["error"]) ?? fields;
-  } catch {
-    return undefined;
-  }
+function errorFields(body: string): Fields | undefined {
+  const fields = unlisted(answerOrNone(body));
+  return fieldsOf(fields?.["error"]) ?? fields;
 }

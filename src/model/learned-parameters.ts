@@ -1,7 +1,7 @@
-import { fieldsOf } from "./answer-json.js";
+import { fieldsOf, objectsOf } from "./answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import type { Refusal } from "./model-error.js";
-import { readProviderError } from "./provider-error.js";
+import { MAX_LOOKED_AT, readProviderError } from "./provider-error.js";
 import { inObject } from "./to-request.js";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -161,7 +161,7 @@ function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
 function ownFieldsIn(sent: Body): readonly string[] {
   const names = new Set<string>();
   for (const message of answersIn(sent)) {
-    const calls = callsIn(message);
+    const calls = objectsOf(message["tool_calls"]);
     const functions = calls.map((call) => call["function"]);
     const all = [
       ...namesIn(message, ["role", "content", "tool_calls"]),
@@ -174,13 +174,7 @@ function ownFieldsIn(sent: Body): readonly string[] {
 }
 
 function answersIn({ messages }: Body): readonly Body[] {
-  const all = Array.isArray(messages) ? messages.map(fieldsOf) : [];
-  return all.filter((message) => message !== undefined).filter(({ role }) => role === "assistant");
-}
-
-function callsIn({ tool_calls: calls }: Body): readonly Body[] {
-  const all = Array.isArray(calls) ? calls.map(fieldsOf) : [];
-  return all.filter((call) => call !== undefined);
+  return objectsOf(messages).filter(({ role }) => role === "assistant");
 }
 
 function namesIn(value: unknown, standard: readonly string[]): readonly string[] {
@@ -200,7 +194,7 @@ function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): P
  * in whatever words its parser has.
  */
 function withoutBrokenArguments(sent: Body): Partial<Dialect> | undefined {
-  const all = answersIn(sent).flatMap(callsIn);
+  const all = answersIn(sent).flatMap(({ tool_calls: calls }) => objectsOf(calls));
   const isBroken = ({ function: body }: Body): boolean => {
     const text = fieldsOf(body)?.["arguments"];
     return typeof text === "string" && inObject(text) !== text;
@@ -218,8 +212,6 @@ function withoutParts(words: string, { notTakenBack }: Dialect, sent: Body): Par
   return hasParts && PARTS_NOT_TAKEN.test(words) ? { notTakenBack: [...notTakenBack, "content"] } : undefined;
 }
 
-/** Of what a server says. */
-const MAX_LOOKED_AT = 4_000;
 /** Endpoints and models; more than any settings name. */
 const MAX_REMEMBERED = 1_000;
 

@@ -1,4 +1,4 @@
-import { fieldsOf, parseAnswer } from "./answer-json.js";
+import { answerOrNone, fieldsOf } from "./answer-json.js";
 import { readText } from "./bounded-body.js";
 import type { ModelSettings } from "./chat.js";
 import { endpointOf, headersFor } from "./chat-model.js";
@@ -22,15 +22,11 @@ export async function listModels(settings: ModelSettings, signal: AbortSignal): 
 }
 
 function idsOf(text: string): readonly string[] | undefined {
-  try {
-    const answer = parseAnswer(text);
-    const fields = fieldsOf(answer);
-    const list: unknown = Array.isArray(answer) ? answer : fields?.["data"]; // Together has the list alone
-    // Anthropic says the newest twenty: of what is not among them nothing is known.
-    if (!Array.isArray(list) || fields?.["has_more"] === true) return undefined;
-    const ids = list.map((entry) => fieldsOf(entry)?.["id"]);
-    return ids.filter((id) => typeof id === "string").map((id) => id.replace(/^models\//, ""));
-  } catch {
-    return undefined;
-  }
+  const answer = answerOrNone(text);
+  const fields = fieldsOf(answer);
+  const list: unknown = Array.isArray(answer) ? answer : fields?.["data"]; // Together has the list alone
+  // Anthropic says the newest twenty: of what is not among them nothing is known.
+  if (!Array.isArray(list) || fields?.["has_more"] === true) return undefined;
+  const ids = list.map((entry) => fieldsOf(entry)?.["id"]);
+  return ids.filter((id) => typeof id === "string").map((id) => id.replace(/^models\//, ""));
 }

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from "./answer-json.js";
+import { type Fields, fieldsOf, listOf, objectsOf } from "./answer-json.js";
 
 /**
  * What stands in other choices than the first, though one alone was asked for. Some gateways make a choice of each block of an answer,
@@ -10,7 +10,7 @@ export class OtherChoices {
 
   /** The choices of one event of a stream, beside the one that counts. */
   add(fields: Fields, first: unknown): void {
-    for (const { index, delta, finish_reason: reason } of choicesIn(fields)) {
+    for (const { index, delta, finish_reason: reason } of objectsOf(fields["choices"])) {
       if (index === undefined || index === null || index === first) continue;
       if (reason !== undefined && reason !== null && reason !== "") this.ended.add(index);
       const piece = fieldsOf(delta);
@@ -32,17 +32,13 @@ export class OtherChoices {
 /** The message of a whole answer's first choice, with the calls of another one where it has none. */
 export function withCallsBeside(message: Fields, fields: Fields): Fields {
   if (callsOf(message) !== undefined) return message;
-  const calls = choicesIn(fields)
+  const calls = objectsOf(fields["choices"])
     .map((choice) => callsOf(fieldsOf(choice["message"]) ?? {}))
     .find((found) => found !== undefined);
   return calls === undefined ? message : { ...message, tool_calls: calls };
 }
 
-function choicesIn({ choices }: Fields): readonly Fields[] {
-  const all = Array.isArray(choices) ? choices.map(fieldsOf) : [];
-  return all.filter((choice) => choice !== undefined);
-}
-
-function callsOf({ tool_calls: calls }: Fields): readonly unknown[] | undefined {
-  return Array.isArray(calls) && calls.length > 0 ? (calls as readonly unknown[]) : undefined;
+function callsOf(message: Fields): readonly unknown[] | undefined {
+  const calls = listOf(message["tool_calls"]);
+  return calls.length > 0 ? calls : undefined;
 }

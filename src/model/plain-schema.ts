@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import { type Fields, fieldsOf, listOf, textOf } from "./answer-json.js";
 
 type Schema = Record<string, unknown>;
 
@@ -198,8 +198,4 @@ function firstsOf(all: readonly Fields[]): ReadonlyMap<string, unknown> {
 function withoutDuties(schema: Schema): Schema {
   const { required: _, ...rest } = schema;
   return rest;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }

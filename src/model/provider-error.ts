@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, listOf, textOf, unlisted } from "./answer-json.js";
 
 /** What a provider says went wrong. */
 export interface ProviderError {
@@ -18,7 +18,7 @@ export function readProviderError(body: string): ProviderError {
 function errorIn(body: string, depth: number): ProviderError {
   const value = parsed(body);
   if (value === undefined) return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
-  const fields = fieldsOf(Array.isArray(value) ? value[0] : value) ?? {};
+  const fields = unlisted(value) ?? {};
   const error = fieldsOf(fields["error"]) ?? fields;
   const own = wordsIn(value, 0);
   const field = depth < MAX_PASSED_ON ? passedOn(fields, error) : "";
@@ -34,11 +34,7 @@ function errorIn(body: string, depth: number): ProviderError {
 
 /** As JSON, or as a stream's event that holds some. */
 function parsed(body: string): unknown {
-  try {
-    return parseAnswer(/^\s{0,9}(?:event:.{0,99}\s{1,2})?data:(.+)/.exec(body)?.[1] ?? body);
-  } catch {
-    return undefined;
-  }
+  return answerOrNone(/^\s{0,9}(?:event:.{0,99}\s{1,2})?data:(.+)/.exec(body)?.[1] ?? body);
 }
 
 /** Whether what came in place of an answer says something to somebody. */
@@ -99,7 +95,7 @@ const CODES = [
 ];
 
 function listed(list: unknown): readonly (Fields | undefined)[] {
-  return Array.isArray(list) ? list.slice(0, MAX_ERRORS).map(fieldsOf) : [];
+  return listOf(list).slice(0, MAX_ERRORS).map(fieldsOf);
 }
 
 function codesIn(fields: Fields, error: Fields): readonly string[] {

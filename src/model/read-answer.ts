@@ -1,4 +1,13 @@
-import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import {
+  type Fields,
+  answerOrNone,
+  fieldsOf,
+  listOf,
+  objectsOf,
+  parseAnswer,
+  textOf,
+  unlisted,
+} from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
@@ -47,12 +56,11 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
 export function toAnswer(completion: unknown, answering: Answering): ChatAnswer {
-  const first = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
-  const fields = unwrapped(withRefusedCall(first));
+  const fields = unwrapped(withRefusedCall(unlisted(completion) ?? {}));
   try {
     return answerIn(fields, answering);
   } catch (error) {
-    throw counted(error, usageIn(fields, fieldsOf(firstOf(fields["choices"]))), answering);
+    throw counted(error, usageIn(fields, fieldsOf(listOf(fields["choices"])[0])), answering);
   }
 }
 
@@ -60,7 +68,7 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
 function unwrapped(fields: Fields): Fields {
   if (fields["choices"] !== undefined) return fields;
   const inner = [fields["data"], fields["result"]].map(fieldsOf);
-  return inner.find((value) => fieldsOf(firstOf(value?.["choices"])) !== undefined) ?? fields;
+  return inner.find((value) => fieldsOf(listOf(value?.["choices"])[0]) !== undefined) ?? fields;
 }
 
 /** What is no answer, or half of one whose connection broke or whose time was over, may have been counted all the same. */
@@ -71,7 +79,7 @@ function counted(error: unknown, usage: unknown, { apiKey }: Answering): unknown
 }
 
 function answerIn(fields: Fields, answering: Answering): ChatAnswer {
-  const choice = fieldsOf(firstOf(fields["choices"]));
+  const choice = fieldsOf(listOf(fields["choices"])[0]);
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
   const needsNone = tellsEnough(reason) || toFinishReason(reason) === "length" || isCountedNothing(fields);
@@ -212,19 +220,14 @@ const COUNT_MS = 500;
 
 /** The count in what comes behind the end; nothing else there is of the answer. */
 function countBehind(data: string): unknown {
-  try {
-    const fields = fieldsOf(parseAnswer(data)) ?? {};
-    return usageIn(fields, choiceOf(fields, undefined));
-  } catch {
-    return undefined;
-  }
+  const fields = fieldsOf(answerOrNone(data)) ?? {};
+  return usageIn(fields, choiceOf(fields, undefined));
 }
 
 /** An event of a stream. Words among them are a sign of life, or what went wrong. */
 function chunkIn(data: string): Fields {
   try {
-    const chunk = parseAnswer(data);
-    return fieldsOf(Array.isArray(chunk) ? chunk[0] : chunk) ?? {};
+    return unlisted(parseAnswer(data)) ?? {};
   } catch (error) {
     if (data.startsWith("{") || data.length > MAX_WORDS_CHARS) throw error;
     return { message: data };
@@ -260,9 +263,7 @@ function saysAnything(message: Fields): boolean {
 
 /** The choice that an answer is put together from: the first that came, where a server sends several. */
 function choiceOf(fields: Fields, index: unknown): Fields | undefined {
-  const choices: unknown = fields["choices"];
-  if (!Array.isArray(choices)) return undefined;
-  const all = choices.map(fieldsOf).filter((choice) => choice !== undefined);
+  const all = objectsOf(fields["choices"]);
   return index === undefined ? all[0] : all.find((choice) => (choice["index"] ?? index) === index);
 }
 
@@ -358,7 +359,7 @@ function callOfOldForm(message: Readonly<Record<string, unknown>>): readonly unk
 /** The text of a content; what the model thinks in parts of their own is none of it. */
 function toText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
-  return (content as readonly unknown[])
+  return listOf(content)
     .map((part) => {
       if (typeof part === "string") return part;
       const fields = fieldsOf(part);
@@ -373,8 +374,9 @@ function toRefusal(
   content: string,
   finishReason: string,
 ): ChatAnswer["refusal"] {
-  const parts = Array.isArray(message["content"]) ? (message["content"] as readonly unknown[]) : [];
-  const inParts = parts.map((part) => textOf(fieldsOf(part)?.["refusal"])).join("");
+  const inParts = objectsOf(message["content"])
+    .map(({ refusal }) => textOf(refusal))
+    .join("");
   const words = textOf(message["refusal"]) || inParts;
   if (words !== "") return { code: "LLM_REFUSED", words };
   if (finishReason === "refusal") return { code: "LLM_REFUSED", words: content };
@@ -395,8 +397,4 @@ function assertPrintable(answer: ChatAnswer): ChatAnswer {
     }
   }
   return answer;
-}
-
-function firstOf(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined;
 }

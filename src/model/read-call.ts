@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, textOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 
 /** Whether a call is more than a place for one, which some servers have in each piece. */
@@ -99,10 +99,6 @@ function withoutMarks(text: string): string {
 }
 
 function textInText(text: string): string {
-  try {
-    const inner = textOf(JSON.parse(text));
-    return inner.trimStart().startsWith("{") ? inner : "";
-  } catch {
-    return "";
-  }
+  const inner = textOf(answerOrNone(text));
+  return inner.trimStart().startsWith("{") ? inner : "";
 }

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, textOf } from "./answer-json.js";
 
 /**
  * What a server has said, or an answer in its place: Groq refuses calls of its own model that are of no tool it was given, or of another
@@ -15,12 +15,7 @@ export function withRefusedCall(fields: Fields): Fields {
 /** The calls that a text is and nothing else: one, or a list. */
 function callsIn(generated: string): readonly Fields[] {
   if (!/^\s{0,9}[{[]/.test(generated)) return [];
-  let value: unknown;
-  try {
-    value = parseAnswer(generated);
-  } catch {
-    return [];
-  }
+  const value = answerOrNone(generated);
   const all = (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map(fieldsOf);
   const calls = all.filter((call) => textOf(call?.["name"]) !== "");
   return calls.length < all.length ? [] : calls.map((call) => ({ type: "function", function: call }));

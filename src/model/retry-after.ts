@@ -1,3 +1,4 @@
+import { MAX_LOOKED_AT } from "./provider-error.js";
 import type { WireAnswer } from "./send.js";
 
 const LONGEST_WAIT_MS = 10 * 60_000;
@@ -5,7 +6,6 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
 /** What some send in place of the seconds to wait: when the wait is over, in seconds since 1970. */
 const EPOCH_MS = 1_000_000_000_000;
-const MAX_LOOKED_AT = 4_000;
 
 /**
  * How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. `isLimit`: it has been asked too

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, textOf } from "./answer-json.js";
 import { mergePiece } from "./provider-part.js";
 import { argumentsOf } from "./read-call.js";
 
@@ -162,12 +162,7 @@ function argumentsIn(call: Fields): string {
 }
 
 function isJsonText(text: string): boolean {
-  try {
-    parseAnswer(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return answerOrNone(text) !== undefined;
 }
 
 /** Whether a piece has arguments that begin no object. */
