@@ -7,7 +7,7 @@ import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } f
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { type Dialect, dialectOf } from "./dialects.js";
-import { LearnedParameters } from "./learned-parameters.js";
+import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
 import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
@@ -134,11 +134,11 @@ async function ask(
   const taught: string[] = [];
   request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
-    const adapted = learned.adapt(dialect, endpoint, settings.model);
-    const stream = learned.streams(settings.stream, endpoint, settings.model);
+    const known = learned.of(endpoint, settings.model);
+    const stream = asksForStream(settings.stream, known);
     const form = { ...request, messages, settings: { ...settings, stream } };
-    const said = toBody(form, { endpoint, dialect: adapted });
-    const body = learned.applyTo(said, endpoint, settings.model);
+    const said = toBody(form, { endpoint, dialect: { ...dialect, ...known.form } });
+    const body = withoutRefused(said, known);
     const response = await send(url, {
       method: "POST",
       headers: headersFor(settings, dialect),
@@ -174,14 +174,13 @@ async function ask(
     if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
     } else {
-      const isLearned =
-        learned.learnFrom(refusal, body, endpoint, settings.model) ||
-        learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
-      if (!isLearned || asked === MOST_FORMS) {
+      const lesson = learnFrom(refusal, body, dialect, known);
+      if (lesson === undefined || asked === MOST_FORMS) {
         // It was about something else: nothing of it has helped.
-        if (taught.length > 0 && !failure.retryable) learned.takeBack(before, endpoint, settings.model);
+        if (taught.length > 0 && !failure.retryable) learned.keep(endpoint, settings.model, before);
         throw failure;
       }
+      learned.add(endpoint, settings.model, lesson);
       const shown = located(failure, url, apiKey);
       taught.push(shown instanceof Error ? shown.message : "");
     }

@@ -182,7 +182,11 @@ function namesIn(value: unknown, standard: readonly string[]): readonly string[]
 }
 
 /** The form without the fields that a server has named as those that it does not take back. */
-function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): Partial<Dialect> | undefined {
+function withoutRefusedFields(
+  words: string,
+  { notTakenBack }: Dialect,
+  sent: Body,
+): Partial<Dialect> | undefined {
   if (!NOT_TAKEN.test(words)) return undefined;
   const named = new Set(words.match(/\w+/g));
   const refused = ownFieldsIn(sent).filter((name) => named.has(name) && !notTakenBack.includes(name));
@@ -212,97 +216,91 @@ function withoutParts(words: string, { notTakenBack }: Dialect, sent: Body): Par
   return hasParts && PARTS_NOT_TAKEN.test(words) ? { notTakenBack: [...notTakenBack, "content"] } : undefined;
 }
 
+/** What a model at an endpoint has said of the requests that it takes. */
+export interface Learned {
+  /** What it does not take. */
+  readonly refused: ReadonlyMap<string, Optional>;
+  readonly form: Partial<Dialect>;
+}
+
+const NOTHING: Learned = { refused: new Map(), form: {} };
+
 /** Endpoints and models; more than any settings name. */
 const MAX_REMEMBERED = 1_000;
 
-/** What was known of a model at an endpoint at some time. */
-export interface Learned {
-  readonly parameters: ReadonlyMap<string, Optional> | undefined;
-  readonly form: Partial<Dialect> | undefined;
-}
-
-/** Which parameters the models of an endpoint do not take, as they have said themselves; for the life of a worker. */
+/** What models have said so, for the life of a worker. */
 export class LearnedParameters {
-  private readonly known = new Map<string, ReadonlyMap<string, Optional>>();
-
-  private readonly forms = new Map<string, Partial<Dialect>>();
+  private readonly known = new Map<string, Learned>();
 
   of(endpoint: string, model: string): Learned {
-    const key = keyOf(endpoint, model);
-    return { parameters: this.known.get(key), form: this.forms.get(key) };
+    return this.known.get(keyOf(endpoint, model)) ?? NOTHING;
   }
 
-  /** What was learned since is not known any more. */
-  takeBack({ parameters, form }: Learned, endpoint: string, model: string): void {
-    const key = keyOf(endpoint, model);
-    if (parameters === undefined) this.known.delete(key);
-    else this.known.set(key, parameters);
-    if (form === undefined) this.forms.delete(key);
-    else this.forms.set(key, form);
+  add(endpoint: string, model: string, { refused, form }: Learned): void {
+    const known = this.of(endpoint, model);
+    const all = { refused: new Map([...known.refused, ...refused]), form: { ...known.form, ...form } };
+    this.keep(endpoint, model, all);
   }
 
-  /** The dialect with what an endpoint has said of it. */
-  adapt<D extends Dialect>(dialect: D, endpoint: string, model: string): D {
-    return { ...dialect, ...this.forms.get(keyOf(endpoint, model)) };
-  }
-
-  /** Whether the refusal names a form that the dialect has and need not have: then it has another, from now on. */
-  learnHow(
-    { status, body }: Refusal,
-    sent: Body,
-    dialect: Dialect,
-    { endpoint, model }: { readonly endpoint: string; readonly model: string },
-  ): boolean {
-    if (status !== 400 && status !== 422 && status !== 500) return false;
-    const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
-    const form = [
-      withoutRefused(words, dialect, sent),
-      withoutParts(words, dialect, sent),
-      ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
-      ...GUESSES.map((toForm) => (WORDLESS.test(words) ? toForm(dialect) : undefined)),
-      withoutBrokenArguments(sent),
-    ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
-    if (form === undefined) return false;
-    const key = keyOf(endpoint, model);
-    if (this.forms.size >= MAX_REMEMBERED) this.forms.clear();
-    this.forms.set(key, { ...this.forms.get(key), ...form });
-    return true;
-  }
-
-  /** Whether an answer is asked for as a stream: as wanted, where the endpoint has said nothing of it. */
-  streams(wanted: boolean, endpoint: string, model: string): boolean {
-    return this.known.get(keyOf(endpoint, model))?.get("stream")?.value ?? wanted;
-  }
-
-  applyTo(body: Body, endpoint: string, model: string): Body {
-    const refused = this.known.get(keyOf(endpoint, model));
-    if (refused === undefined) return body;
-    const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {
-      const optional = refused.get(name);
-      if (optional === undefined || optional.value !== undefined) return [[name, value]];
-      const { instead } = optional;
-      return instead === undefined || refused.has(instead) ? [] : [[instead, value]];
-    });
-    return Object.fromEntries(entries);
-  }
-
-  /** Whether the refusal names something that was sent and can be left out: then it is, from now on. */
-  learnFrom({ status, body }: Refusal, sent: Body, endpoint: string, model: string): boolean {
-    if (![400, 404, 422, 500, 501].includes(status)) return false; // 404: Azure's older versions
-    const { words, codes } = readProviderError(body);
-    const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
-    const isNotTaken = NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT));
-    const key = keyOf(endpoint, model);
-    const known = this.known.get(key) ?? new Map<string, Optional>();
-    const refused = OPTIONAL.find((optional) => {
-      const isSaid = optional.isSaying === true ? optional.said?.test(words) === true : isNotTaken;
-      return isSaid && !known.has(optional.name) && isSent(optional, sent) && isNamed(optional, said);
-    });
-    if (refused === undefined) return false;
+  /** As it was known at some time. */
+  keep(endpoint: string, model: string, learned: Learned): void {
     if (this.known.size >= MAX_REMEMBERED) this.known.clear();
-    this.known.set(key, new Map([...known, [refused.name, refused]]));
-    return true;
+    this.known.set(keyOf(endpoint, model), learned);
   }
+}
+
+/** Whether an answer is asked for as a stream: as wanted, where the model has said nothing of it. */
+export function asksForStream(wanted: boolean, { refused }: Learned): boolean {
+  return refused.get("stream")?.value ?? wanted;
+}
+
+/** A request without what its model does not take. */
+export function withoutRefused(body: Body, { refused }: Learned): Body {
+  const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {
+    const optional = refused.get(name);
+    if (optional === undefined || optional.value !== undefined) return [[name, value]];
+    const { instead } = optional;
+    return instead === undefined || refused.has(instead) ? [] : [[instead, value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What a refusal says beside what was known when the request was made: what that can do without, or another form of it. */
+export function learnFrom(
+  refusal: Refusal,
+  sent: Body,
+  dialect: Dialect,
+  known: Learned,
+): Learned | undefined {
+  const optional = optionalIn(refusal, sent, known);
+  if (optional !== undefined) return { ...NOTHING, refused: new Map([[optional.name, optional]]) };
+  const form = formIn(refusal, sent, { ...dialect, ...known.form });
+  return form && { ...NOTHING, form };
+}
+
+/** The parameter that a refusal names, of those that were sent and can be left out. */
+function optionalIn({ status, body }: Refusal, sent: Body, { refused }: Learned): Optional | undefined {
+  if (![400, 404, 422, 500, 501].includes(status)) return undefined; // 404: Azure's older versions
+  const { words, codes } = readProviderError(body);
+  const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
+  const isNotTaken = NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT));
+  return OPTIONAL.find((optional) => {
+    const isSaid = optional.isSaying === true ? optional.said?.test(words) === true : isNotTaken;
+    return isSaid && !refused.has(optional.name) && isSent(optional, sent) && isNamed(optional, said);
+  });
+}
+
+/** Another form than the one that a refusal names, where the dialect need not have that. */
+function formIn({ status, body }: Refusal, sent: Body, dialect: Dialect): Partial<Dialect> | undefined {
+  if (status !== 400 && status !== 422 && status !== 500) return undefined;
+  const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
+  return [
+    withoutRefusedFields(words, dialect, sent),
+    withoutParts(words, dialect, sent),
+    ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
+    ...GUESSES.map((toForm) => (WORDLESS.test(words) ? toForm(dialect) : undefined)),
+    withoutBrokenArguments(sent),
+  ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
 }
 
 function isSent({ name, value, sent: meant }: Optional, sent: Body): boolean {

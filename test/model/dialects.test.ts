@@ -289,6 +289,20 @@ describe("a server that does not take a parameter", () => {
     expect(sent).toEqual([true, false, false]);
   });
 
+  test("is learned by two requests that were on their way together, and neither fails", async () => {
+    const early: (() => void)[] = [];
+    const error = { message: "Unsupported parameter: temperature is not supported" };
+    const server = await startRawServer((response, { body }) => {
+      if (!Object.hasOwn(body as object, "temperature")) return json(response, choice({ content: "x" }));
+      early.push(() => json(response, { error }, 400));
+      if (early.length === 2) early.forEach((refuse) => refuse());
+    });
+    const model = createChatModel();
+    const asked = [1, 2].map(() => ask(server.baseUrl, { temperature: 0.2 }, [], model));
+    expect(await Promise.all(asked)).toMatchObject([{ content: "x" }, { content: "x" }]);
+    expect(server.requests).toHaveLength(4);
+  });
+
   test.each<[string, number, string, Record<string, unknown>]>([
     ["temperature", 400, "invalid temperature: only 1 is allowed for this model", {}],
     ["temperature", 400, "`temperature` is deprecated for this model.", {}],
