@@ -1,7 +1,7 @@
 import { redactKey } from "../core/prompt/redact-key.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { ModelError } from "./model-error.js";
+import { ModelError, restated } from "./model-error.js";
 
 /** What the sentences about an endpoint begin with: its address is put behind it. */
 const SUBJECT = "The model endpoint ";
@@ -27,13 +27,11 @@ function secretsIn({ searchParams }: URL): readonly string[] {
 export function located(error: unknown, url: URL | undefined, apiKey = ""): unknown {
   if (!(error instanceof ModelError) || url === undefined) return error;
   const address = shownAddress(url, apiKey);
-  const { code, retryable, retryAfterMs, contextTokens, isGuess, usage } = error;
-  const message = secretsIn(url).reduce((said, secret) => redactKey(said, secret), error.message);
-  const sentence = message.includes(address)
-    ? message
-    : message.startsWith(SUBJECT)
-      ? `${SUBJECT}${address} ${message.slice(SUBJECT.length)}`
-      : `${message} It came from ${address}.`;
-  const located = { code, message: sentence, retryable, retryAfterMs, contextTokens, isGuess, usage };
-  return new ModelError(located, error.cause);
+  const said = secretsIn(url).reduce((text, secret) => redactKey(text, secret), error.message);
+  const message = said.includes(address)
+    ? said
+    : said.startsWith(SUBJECT)
+      ? `${SUBJECT}${address} ${said.slice(SUBJECT.length)}`
+      : `${said} It came from ${address}.`;
+  return restated(error, { message, saidInAnswer: undefined }); // which may hold what is secret
 }

@@ -28,7 +28,7 @@ import type { WireAnswer } from "./send.js";
  * message; what is not is tried again, up to the run's `maxModelAttempts`. The message reaches histories and terminals: it holds
  * no key.
  */
-export class ModelError extends Error {
+export class ModelError extends Error implements Failure {
   /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
@@ -43,19 +43,7 @@ export class ModelError extends Error {
   /** What has come under status 200 in place of an answer, or in the middle of one, and may be for the form of the request. */
   readonly saidInAnswer: Refusal | undefined;
 
-  constructor(
-    failure: {
-      code: ErrorCode;
-      message: string;
-      retryable: boolean;
-      retryAfterMs?: number | undefined;
-      contextTokens?: number | undefined;
-      isGuess?: boolean;
-      saidInAnswer?: Refusal | undefined;
-      usage?: ChatAnswer["usage"] | undefined;
-    },
-    cause?: unknown,
-  ) {
+  constructor(failure: Failure, cause?: unknown) {
     super(failure.message, { cause });
     this.name = "ModelError";
     this.code = failure.code;
@@ -68,11 +56,22 @@ export class ModelError extends Error {
   }
 }
 
-/** The same error of an answer that its provider has counted. */
-export function withUsage(error: ModelError, usage: ChatAnswer["usage"]): ModelError {
-  const { code, message, retryable, retryAfterMs, contextTokens, isGuess, saidInAnswer } = error;
-  const failure = { code, message, retryable, retryAfterMs, contextTokens, isGuess, saidInAnswer };
-  return new ModelError({ ...failure, usage }, error.cause);
+/** What a `ModelError` is made of: what it does not say is absent. */
+interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly isGuess?: boolean;
+  readonly saidInAnswer?: Refusal | undefined;
+  readonly usage?: ChatAnswer["usage"] | undefined;
+}
+
+/** The same error, but for what is known better by now. */
+export function restated(error: ModelError, known: Partial<Failure>): ModelError {
+  const { ...failure } = error;
+  return new ModelError({ ...failure, message: error.message, ...known }, error.cause);
 }
 
 /** No answer in time, or not all of one that had begun: what was counted of it stands in what broke it off. */
@@ -242,13 +241,12 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   const status = statusNamed(said);
   const { headers = new Headers() } = refusing;
   const refusal = { status: status ?? 400, headers, body };
-  const { code, message, retryable, retryAfterMs, contextTokens } =
+  const failure =
     status === undefined
       ? ofNoStatus(said, body, refusing)
       : refusedByProvider(refusal, new Date(), refusing);
-  const isOfForm = code !== "LLM_CONTEXT_EXCEEDED" && !isMisread(said);
-  const saidInAnswer = isOfForm ? refusal : undefined;
-  return new ModelError({ code, message, retryable, retryAfterMs, contextTokens, saidInAnswer });
+  const isOfForm = failure.code !== "LLM_CONTEXT_EXCEEDED" && !isMisread(said);
+  return isOfForm ? restated(failure, { saidInAnswer: refusal }) : failure;
 }
 
 function ofNoStatus(said: ProviderError, body: string, refusing: Refusing): ModelError {

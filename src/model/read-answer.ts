@@ -28,7 +28,7 @@ import {
   endedBadly,
   errorInAnswer,
   holdsNoChoice,
-  withUsage,
+  restated,
 } from "./model-error.js";
 import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
@@ -75,7 +75,8 @@ function unwrapped(fields: Fields): Fields {
 function counted(error: unknown, usage: unknown, { apiKey }: Answering): unknown {
   if (!hasCounted(usage)) return error;
   const known = classifyModelError(error, apiKey);
-  return withUsage(known instanceof ModelError ? known : badResponse("it was broken off"), toUsage(usage));
+  const failure = known instanceof ModelError ? known : badResponse("it was broken off");
+  return restated(failure, { usage: toUsage(usage) });
 }
 
 function answerIn(fields: Fields, answering: Answering): ChatAnswer {
