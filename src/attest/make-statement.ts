@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isAbsolute, relative } from "node:path";
 import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
-import type { JsonObject } from "../core/json.js";
+import { type JsonObject, isObject, jsonIn } from "../core/json.js";
 import { plainProjectPath } from "../core/tools/alias-path.js";
 import { STATE_DOCUMENT, STORE_SUBJECTS } from "./check-statement.js";
 import { PROJECT, SESSION_SUBJECTS, storyOf } from "./from-audit.js";
@@ -127,12 +127,8 @@ function linesOf(log: Buffer): readonly (JsonObject | undefined)[] {
   const lines = log.toString("utf8").split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => {
-    try {
-      const value: unknown = JSON.parse(line);
-      return typeof value === "object" && value !== null ? (value as JsonObject) : undefined; // from JSON
-    } catch {
-      return undefined; // torn, and marked as such: the chain has been checked
-    }
+    const value = jsonIn(line);
+    return isObject(value) ? value : undefined; // torn, and marked as such: the chain has been checked
   });
 }
 

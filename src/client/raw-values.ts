@@ -1,10 +1,8 @@
+import { jsonIn } from "../core/json.js";
+
 /** A payload's value, where it is JSON. */
 export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
-  } catch {
-    return undefined;
-  }
+  return jsonIn(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
 }
 
 /** Seconds and nanoseconds of Temporal's API as a time in UTC, ISO 8601; undefined where they say none. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonIn } from "../core/json.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { RUN_PHASES } from "../core/run/phase.js";
@@ -217,16 +218,8 @@ export function parseJsonAnswer<N extends keyof JsonAnswers>(
   name: N,
   bytes: Uint8Array,
 ): Result<JsonAnswers[N]> {
-  const answer = jsonIn(bytes);
+  const answer = jsonIn(new TextDecoder().decode(bytes));
   if (boundsProblem(answer, BOUNDS) === undefined && schemas[name].safeParse(answer).success)
     return ok(answer as JsonAnswers[N]); // by the schema of that name
   return fail("E_INTERNAL", NOT_UNDERSTOOD);
-}
-
-function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }

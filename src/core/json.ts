@@ -14,6 +14,15 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !isList(value);
 }
 
+/** What a text says as JSON; undefined where it is none. */
+export function jsonIn(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue; // whatever JSON.parse gives is JSON
+  } catch {
+    return undefined;
+  }
+}
+
 /** JSON that is an object, or an empty one in its place. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};

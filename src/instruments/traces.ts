@@ -3,6 +3,7 @@ import type { WorkflowClientInterceptor } from "@temporalio/client";
 import type * as Telemetry from "@opentelemetry/sdk-node";
 import type { WorkflowInfo } from "@temporalio/workflow";
 import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
+import { jsonIn } from "../core/json.js";
 import type { Instrument } from "../worker/instrument.js";
 import { z } from "zod";
 import { ended, excerpt } from "../core/text.js";
@@ -169,11 +170,7 @@ function troubleLogger(
 
 /** OpenTelemetry's SDK says an error as JSON. */
 function parsed(said: string): unknown {
-  try {
-    return JSON.parse(said);
-  } catch {
-    return { message: said };
-  }
+  return jsonIn(said) ?? { message: said };
 }
 
 const errorSchema = z.object({

@@ -1,3 +1,4 @@
+import { isList, jsonIn } from "../core/json.js";
 import { type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/client";
 
 /** An answer has come that cannot be read: it is handed on as an error whose data this is, so that nobody waits for another. */
@@ -92,13 +93,9 @@ export function messagesIn(text: string): readonly JSONRPCMessage[] | undefined 
 
 /** The same, of a text that may go on; undefined where it is no JSON. */
 export function messagesInJson(text: string): readonly JSONRPCMessage[] | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const values: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_BATCH) : [value];
+  const value = jsonIn(text);
+  if (value === undefined) return undefined;
+  const values = isList(value) ? value.slice(0, MAX_BATCH) : [value];
   return values.map(toMessage).filter((message) => message !== undefined);
 }
 

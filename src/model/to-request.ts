@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, isObject, jsonIn } from "../core/json.js";
 import { cutText } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { fieldsOf, textOf } from "./answer-json.js";
@@ -260,15 +260,9 @@ function takenArguments(argumentsJson: string, { brokenArguments }: Dialect): st
 /** The arguments of a call as every server takes them. */
 export function inObject(argumentsJson: string): string {
   // xAI takes no space behind the object.
-  return isJsonObject(argumentsJson) ? argumentsJson.trim() : JSON.stringify({ INVALID_JSON: argumentsJson });
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return fieldsOf(JSON.parse(text)) !== undefined;
-  } catch {
-    return false;
-  }
+  return isObject(jsonIn(argumentsJson))
+    ? argumentsJson.trim()
+    : JSON.stringify({ INVALID_JSON: argumentsJson });
 }
 
 /** The ids of a request's calls as the dialect takes them: the same one for a call and its result, and in each request. */

@@ -9,7 +9,7 @@ import type {
   TranscriptEntry,
 } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, jsonIn, objectOf } from "../core/json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
@@ -168,17 +168,9 @@ function shownCall({ id, name, argumentsJson }: ModelCall, outcome: string | und
 
 /** The path of a call, or the start of its arguments. */
 function summaryOf(argumentsJson: string): string {
-  if (argumentsJson.length <= MAX_PARSED_CHARS && nestingDepth(argumentsJson) <= 100) {
-    try {
-      const given: unknown = JSON.parse(argumentsJson);
-      if (typeof given === "object" && given !== null && "path" in given && typeof given.path === "string") {
-        return excerpt(given.path, SUMMARY_CHARS);
-      }
-    } catch {
-      // shown as it is
-    }
-  }
-  return excerpt(argumentsJson, SUMMARY_CHARS);
+  const isBounded = argumentsJson.length <= MAX_PARSED_CHARS && nestingDepth(argumentsJson) <= 100;
+  const { path } = objectOf(isBounded ? jsonIn(argumentsJson) : undefined);
+  return excerpt(typeof path === "string" ? path : argumentsJson, SUMMARY_CHARS);
 }
 
 function outcomeOf(output: JsonValue | undefined): string {

@@ -1,4 +1,5 @@
-import { parseJson, toMap } from "./untrusted.js";
+import { jsonIn } from "../core/json.js";
+import { toMap } from "./untrusted.js";
 import type { ChatMessage, ChatRequest } from "./wire.js";
 import { messageText } from "./wire.js";
 
@@ -94,7 +95,7 @@ function replay(messages: readonly ChatMessage[]) {
 }
 
 function readExchange(tool: string, text: string): BundleExchange {
-  const value = toMap(parseJson(text));
+  const value = toMap(jsonIn(text));
   const error = value.get("error");
   return {
     tool,

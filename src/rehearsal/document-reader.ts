@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
-import type { JsonValue } from "../core/json.js";
-import { parseJson, toMap } from "./untrusted.js";
+import { type JsonValue, jsonIn } from "../core/json.js";
+import { toMap } from "./untrusted.js";
 
 /** What the rehearsal reads is small; more than this is no honest front matter (the state document's bound). */
 const MAX_FRONT_MATTER_CHARS = 128 * 1024;
@@ -42,7 +42,7 @@ function parseJsonLines(yaml: string): ReadonlyMap<unknown, unknown> | undefined
   const entries: [string, unknown][] = [];
   for (const line of yaml.split("\n")) {
     const [, key, json] = /^([A-Za-z_][\w-]*): (.+)$/.exec(line) ?? [];
-    const value = json === undefined ? undefined : parseJson(json);
+    const value = json === undefined ? undefined : jsonIn(json);
     if (key === undefined || value === undefined) return undefined;
     entries.push([key, value]);
   }

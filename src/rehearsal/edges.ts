@@ -1,8 +1,8 @@
-import type { JsonObject } from "../core/json.js";
+import { type JsonObject, jsonIn } from "../core/json.js";
 import type { AllowedEdge } from "./shells.js";
 import type { RunState } from "./state-document.js";
 import type { TransitionHint } from "./step-declaration.js";
-import { parseJson, toMap } from "./untrusted.js";
+import { toMap } from "./untrusted.js";
 
 /**
  * A run that has taken every edge out of a node this often goes round in circles: from then on it heads for the
@@ -25,7 +25,7 @@ interface GraphEdge {
 
 /** Reads `workflow.graph.json`; undefined when it is not a graph. */
 export function readGraph(text: string): Graph | undefined {
-  const graph = toMap(parseJson(text));
+  const graph = toMap(jsonIn(text));
   const nodes = entriesOf(graph.get("nodes")).flatMap((node) => {
     const id = node.get("id");
     const type = node.get("type");

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { jsonIn } from "../core/json.js";
 import { completionBody, completionEvents, estimateUsage } from "./completion.js";
 import { decide } from "./decide.js";
 import { type EarlierRun, newMemory } from "./memory.js";
@@ -167,12 +168,8 @@ function complete(rehearsal: Rehearsal, body: string, response: ServerResponse):
 }
 
 function parseRequest(body: string): ChatRequest {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw new HttpError(400, "invalid_json", "The body is not valid JSON.");
-  }
+  const value = jsonIn(body);
+  if (value === undefined) throw new HttpError(400, "invalid_json", "The body is not valid JSON.");
   const parsed = chatRequestSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

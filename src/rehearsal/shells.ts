@@ -1,5 +1,4 @@
-import { type JsonObject, objectOf } from "../core/json.js";
-import { parseJson } from "./untrusted.js";
+import { type JsonObject, jsonIn, objectOf } from "../core/json.js";
 import type { ChatMessage } from "./wire.js";
 import { messageText } from "./wire.js";
 
@@ -130,7 +129,7 @@ function parseDirective(shell: Shell | undefined): RunDirective {
     statePath: field(shell, "state") ?? "@state/workflow.md",
     graphPath: field(shell, "graph"),
     artifactsRoot: field(shell, "artifactsRoot"),
-    gateDecisions: objectOf(parseJson(field(shell, "gateDecisions") ?? "")),
+    gateDecisions: objectOf(jsonIn(field(shell, "gateDecisions") ?? "")),
   };
 }
 

@@ -1,6 +1,7 @@
+import { jsonIn } from "../core/json.js";
 import { type ToolName, canonicalToolName } from "../core/tools/tool-specs.js";
 import { type Shells, hasShell, userWords } from "./shells.js";
-import { parseJson, toMap } from "./untrusted.js";
+import { toMap } from "./untrusted.js";
 import type { ChatMessage } from "./wire.js";
 import { messageText } from "./wire.js";
 
@@ -58,7 +59,7 @@ export function readVisit(shells: Shells): Visit {
       const tool = canonicalToolName(call.function.name);
       const result = results.get(call.id);
       if (tool === undefined || result === undefined) continue;
-      const values = toMap(parseJson(call.function.arguments));
+      const values = toMap(jsonIn(call.function.arguments));
       const path = values.get("path");
       const outcome = readOutcome(result);
       const exchange = { index: exchanges.length, turn, tool, arguments: values, outcome };
@@ -119,7 +120,7 @@ function toolResults(messages: readonly ChatMessage[]): ReadonlyMap<string, stri
 }
 
 function readOutcome(text: string): Outcome {
-  const value = toMap(parseJson(text));
+  const value = toMap(jsonIn(text));
   if (value.get("ok") === true) return { ok: true, value };
   const error = toMap(value.get("error"));
   const code = error.get("code");

@@ -4,6 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Payload, PayloadCodec } from "@temporalio/common";
 import { z } from "zod";
+import { jsonIn } from "../core/json.js";
 import { boundConnections } from "../web/bound-connections.js";
 import { onlyOne } from "../web/foreign-requests.js";
 import { SealError } from "./seal-error.js";
@@ -152,12 +153,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 function payloadsIn(body: string): Payload[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw new Refused(400, "The body is not JSON.");
-  }
+  const value = jsonIn(body);
+  if (value === undefined) throw new Refused(400, "The body is not JSON.");
   const parsed = payloadsSchema.safeParse(value);
   if (!parsed.success)
     throw new Refused(400, "The body is not { payloads: [{ metadata, data }] } in base64.");

@@ -1,5 +1,5 @@
 import { failpoint } from "../core/failpoint.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, jsonIn } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
@@ -105,12 +105,8 @@ function auditEvent(call: Omit<CallToRecord, "hasEffect" | "isExclusive">, resul
 
 /** The arguments as far as they can be read; else what they are, by size and hash. */
 function parseLoosely(argumentsJson: string): JsonValue {
-  if (argumentsJson.length <= 10_000_000 && nestingDepth(argumentsJson) <= 100) {
-    try {
-      return JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
-    } catch {
-      // the text itself is summarised
-    }
-  }
+  const isBounded = argumentsJson.length <= 10_000_000 && nestingDepth(argumentsJson) <= 100;
+  const given = isBounded ? jsonIn(argumentsJson) : undefined;
+  if (given !== undefined) return given;
   return { malformed: { bytes: Buffer.byteLength(argumentsJson), sha256: sha256(argumentsJson) } };
 }

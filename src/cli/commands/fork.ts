@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonObject, type JsonValue, jsonIn } from "../../core/json.js";
 import { defined } from "../../core/defined.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import { type ForkedFile, refuseMissing } from "../../tools/files/fork-files.js";
@@ -67,11 +67,8 @@ function variablesOf(pairs: readonly string[]): JsonObject {
 }
 
 function valueOf(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue; // whatever JSON.parse gives is JSON
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
 
 function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {

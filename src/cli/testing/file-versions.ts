@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonObject, type JsonValue, jsonIn } from "../../core/json.js";
 import type { ChatMessage } from "../../model/chat.js";
 
 /**
@@ -58,13 +58,4 @@ export function textIn(value: JsonValue | undefined, name: string): string | und
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   const field = (value as JsonObject)[name]; // it has that key
   return typeof field === "string" ? field : undefined;
-}
-
-/** The value of a text that is JSON. */
-export function jsonIn(json: string): JsonValue | undefined {
-  try {
-    return JSON.parse(json) as JsonValue; // what else
-  } catch {
-    return undefined;
-  }
 }

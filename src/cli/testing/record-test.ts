@@ -3,7 +3,7 @@ import { readTranscript } from "../../client/transcript.js";
 import type { StoreReader, TranscriptCall } from "../../contract/reads.js";
 import type { GraphRunInput } from "../../contract/run.js";
 import { defined } from "../../core/defined.js";
-import { type JsonObject, type JsonValue, isObject } from "../../core/json.js";
+import { type JsonObject, type JsonValue, isObject, jsonIn } from "../../core/json.js";
 import {
   type PackageTest,
   type ScriptedAnswer,
@@ -17,7 +17,7 @@ import { CommandError } from "../output.js";
 import { read } from "../run-folder.js";
 import { eventsOf, outcomeOf } from "../run-outcome.js";
 import { answerIn } from "./recorded-answers.js";
-import { jsonIn, mapped, textIn, versionMark, versionTold } from "./file-versions.js";
+import { mapped, textIn, versionMark, versionTold } from "./file-versions.js";
 import { parseTest } from "./read-tests.js";
 
 /** A test that a run was made into. */

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf } from "../json.js";
+import { type JsonObject, type JsonValue, jsonIn, objectOf } from "../json.js";
 import { excerpt, utf8Length } from "../text.js";
 import { bundleToolName } from "../bundle/bundle-tools.js";
 import type { ModelCall } from "../tools/model-call.js";
@@ -66,10 +66,5 @@ function lineOf(value: JsonValue | undefined, otherwise: string): string {
 }
 
 function argumentsOf({ argumentsJson }: ModelCall): JsonObject {
-  if (argumentsJson.length > MAX_ARGUMENT_CHARS) return {};
-  try {
-    return objectOf(JSON.parse(argumentsJson) as JsonValue); // whatever JSON.parse gives is JSON
-  } catch {
-    return {};
-  }
+  return argumentsJson.length > MAX_ARGUMENT_CHARS ? {} : objectOf(jsonIn(argumentsJson));
 }

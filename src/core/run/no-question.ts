@@ -1,5 +1,5 @@
 import { DONE_LINE } from "../bundle/done-line.js";
-import { type JsonValue, isObject } from "../json.js";
+import { type JsonValue, isList, isObject, jsonIn } from "../json.js";
 
 /**
  * Why an answer without calls is no question: nothing in it, a call written as text, prose that asks nothing or, of a bundle run, an end that is
@@ -99,16 +99,12 @@ function isWrittenCall(text: string, tools: readonly string[]): boolean {
 function isCallAlone(text: string): boolean {
   const json = text.trim().replace(/^```\w{0,20}\s{1,9}|\s{0,9}```$/g, "");
   if (!/^[{[]/.test(json)) return false;
-  try {
-    const value = JSON.parse(json) as JsonValue; // nothing else is parsed
-    const all = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
-    return all.length > 0 && all.every(isCall);
-  } catch {
-    return false;
-  }
+  const value = jsonIn(json);
+  const all = isList(value) ? value : [value];
+  return all.length > 0 && all.every(isCall);
 }
 
-function isCall(value: JsonValue): boolean {
+function isCall(value: JsonValue | undefined): boolean {
   if (!isObject(value)) return false;
   if (isObject(value["function"])) return isCall(value["function"]);
   return (

@@ -1,7 +1,7 @@
 import { type Bounded, bounded } from "../../contract/bounded.js";
 import type { TranscriptEntry } from "../../contract/reads.js";
 import { MAX_TEXT_CHARS } from "../../contract/visit-reads.js";
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonObject, jsonIn } from "../../core/json.js";
 import { defined } from "../../core/defined.js";
 import { MAX_ENTRIES_PAGE, type RouteAnswer, type RouteRequest } from "../api.js";
 import type { ConversationEntry, Shown } from "../api-visit.js";
@@ -70,11 +70,8 @@ export async function callAnswer(
 
 function shown(json: Bounded): Shown {
   if (json.isCut || json.text.length > MAX_JSON_CHARS) return { text: json };
-  try {
-    return { json: JSON.parse(json.text) as JsonValue }; // whatever JSON.parse gives is JSON
-  } catch {
-    return { text: json }; // a model may write what is none
-  }
+  const value = jsonIn(json.text);
+  return value === undefined ? { text: json } : { json: value }; // a model may write what is none
 }
 
 export async function writesAnswer({ reader, runId }: RunPlace): Promise<RouteAnswer<"writes">> {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, read, readSync, renameSync, writeSync } from "nod
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
-import { type JsonObject, type JsonValue, isObject } from "../../core/json.js";
+import { type JsonObject, isObject, jsonIn } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, FencedLock } from "./fenced-lock.js";
 import { type LineDigest, LineIndex, type LinePosition } from "./line-index.js";
@@ -286,10 +286,6 @@ export function toLine(record: JsonObject): string {
 
 /** The record in a line, or nothing where a crash tore it. */
 export function parseLine(line: Buffer): JsonObject | undefined {
-  try {
-    const value = JSON.parse(line.toString("utf8")) as JsonValue; // what JSON.parse gives is one
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(line.toString("utf8"));
+  return isObject(value) ? value : undefined;
 }

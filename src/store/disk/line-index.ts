@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
-import type { JsonObject } from "../../core/json.js";
+import { type JsonObject, isList, jsonIn } from "../../core/json.js";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import type { HeldLock } from "./fenced-lock.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "./own-file.js";
@@ -144,7 +144,7 @@ function readLines(text: string, start: number, logSize: number): { lines: Index
   const joined = text.slice(0, text.lastIndexOf("\n") + 1);
   const texts = joined.split("\n").slice(0, -1);
   const all = parseAtOnce(texts);
-  const lines = joiningOn(all?.length === texts.length ? all : texts.map(parseOne), start, logSize);
+  const lines = joiningOn(all?.length === texts.length ? all : texts.map(jsonIn), start, logSize);
   if (lines.length === texts.length) return { lines, bytes: Buffer.byteLength(joined) };
   const known = texts.slice(0, lines.length).map((line) => `${line}\n`);
   return { lines, bytes: Buffer.byteLength(known.join("")) };
@@ -152,20 +152,8 @@ function readLines(text: string, start: number, logSize: number): { lines: Index
 
 /** All lines by one call of the parser, which is much quicker than one for each; undefined where one is damaged. */
 function parseAtOnce(texts: readonly string[]): readonly unknown[] | undefined {
-  try {
-    const parsed: unknown = JSON.parse(`[${texts.join(",")}]`);
-    return Array.isArray(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function parseOne(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonIn(`[${texts.join(",")}]`);
+  return isList(parsed) ? parsed : undefined;
 }
 
 /** The first of the values that are lines of an index, each where the one before ends. */

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, readSync, readdirSync, rmdirSync, unlinkSync, wri
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { jsonIn } from "../../core/json.js";
 import type { AnswerPiece } from "../../core/run/answer-piece.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder, openOwnFile, standsThere } from "../disk/own-file.js";
@@ -128,18 +129,10 @@ function readLines(fd: number, offset: number, maxBytes: number) {
   const lines: { readonly value: unknown; readonly end: number }[] = [];
   let start = 0;
   for (let at = buffer.indexOf(10); at !== -1 && at < bytes; at = buffer.indexOf(10, start)) {
-    lines.push({ value: parse(buffer.toString("utf8", start, at)), end: offset + at + 1 });
+    lines.push({ value: jsonIn(buffer.toString("utf8", start, at)), end: offset + at + 1 });
     start = at + 1;
   }
   return { lines, end: offset + start };
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 const writeTo = promisify(write);
