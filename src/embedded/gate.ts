@@ -1,9 +1,8 @@
 import { Agent, createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createProxyServer } from "httpxy";
 import { z } from "zod";
-import { boundConnections } from "../web/bound-connections.js";
 import { type Announced, GUARDING_HEADERS, authoritiesOf, refusalOf } from "../web/foreign-requests.js";
+import { type Listening, listening } from "../web/listening.js";
 
 /*
  * The gate stands before the Web UI on the announced port. The UI itself serves any `Host`, and so any web page that
@@ -29,33 +28,14 @@ type Place = Readonly<z.infer<typeof placeSchema>>;
 /** The path of a page, in no other spelling: what the API answers is no page. */
 const PAGE = /^\/(?!api(?:[/?]|$))(?:[\w~-][\w.~-]*(?:\/(?!%2e)[\w~%-][\w.~%-]*)*\/?)?(?:\?|$)/i;
 
-export interface Gate {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 /** Listens on the announced place; rejects with the error of `listen`, as of a port that is taken. */
-export async function openGate(options: Omit<GateOptions, "server">): Promise<Gate> {
+export async function openGate(options: Omit<GateOptions, "server">): Promise<Listening> {
   const { announced, listenHost = announced.host, ui } = options;
   const server = createServer();
-  boundConnections(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host: listenHost, port: announced.port, exclusive: true }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has such an address
-  const authorities = authoritiesOf(announced.host, port);
+  const gate = await listening(server, { host: listenHost, port: announced.port });
+  const authorities = authoritiesOf(announced.host, gate.port);
   serveUi(server, ui, { name: "the Web UI", authorities, isPage: (url) => PAGE.test(url) });
-  return {
-    port,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return gate;
 }
 
 function serveUi(web: Server, ui: Place, as: Announced): void {

@@ -1,22 +1,18 @@
-import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import { askOnce } from "../core/ask-once.js";
-import { boundConnections } from "../web/bound-connections.js";
 import { GUARDING_HEADERS } from "../web/foreign-requests.js";
+import { type Listening, listening } from "../web/listening.js";
 import type { ListenAddress } from "../environment/listen-address.js";
 
-export interface HealthServer {
-  /** Where it listens. */
-  readonly port: number;
+export interface HealthServer extends Listening {
   /** From now on `/readyz` asks this; before, nothing is ready. */
   use(whyNotReady: () => Promise<string | undefined>): void;
-  close(): void;
 }
 
 /**
  * `/healthz`: the process lives. `/readyz`: it takes work; 503 with a sentence where it does not. Rejects where the address is taken.
  */
-export async function serveHealth({ host, port }: ListenAddress): Promise<HealthServer> {
+export async function serveHealth(place: ListenAddress): Promise<HealthServer> {
   let ask: () => Promise<string | undefined> = () => Promise.resolve("The worker is starting.");
   /** However many probe at once, Temporal is asked by one of them. */
   const whyNot = askOnce(() => ask());
@@ -35,18 +31,10 @@ export async function serveHealth({ host, port }: ListenAddress): Promise<Health
       );
     }
   });
-  boundConnections(server);
-  server.listen({ host, port });
-  await once(server, "listening");
-  const address = server.address();
   return {
-    port: typeof address === "object" && address !== null ? address.port : port,
+    ...(await listening(server, place)),
     use(whyNotReady) {
       ask = whyNotReady;
-    },
-    close() {
-      server.close();
-      server.closeAllConnections();
     },
   };
 }

@@ -1,12 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Payload, PayloadCodec } from "@temporalio/common";
 import { z } from "zod";
 import { jsonIn } from "../core/json.js";
-import { boundConnections } from "../web/bound-connections.js";
 import { onlyOne } from "../web/foreign-requests.js";
+import { listening } from "../web/listening.js";
 import { SealError } from "./seal-error.js";
 
 /** How a codec server serves. */
@@ -53,18 +51,9 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     });
   });
   server.requestTimeout = 30_000;
-  boundConnections(server);
-  server.listen(options.port, options.host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  return {
-    address: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  const { host } = options;
+  const { port, close } = await listening(server, { host, port: options.port });
+  return { address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`, close };
 }
 
 /** A request that is not answered: status and reason. */

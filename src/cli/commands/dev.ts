@@ -69,7 +69,7 @@ async function serve(config: Config, store: Store, options: ServeOptions): Promi
     printNote("Stopped before the worker was up.");
     return EXIT.done;
   } finally {
-    health?.close();
+    await health?.close();
   }
 }
 

@@ -1,7 +1,4 @@
-import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { boundConnections } from "../../web/bound-connections.js";
 import {
   type Announced,
   GUARDING_HEADERS,
@@ -9,6 +6,7 @@ import {
   onlyOne,
   refusalOf,
 } from "../../web/foreign-requests.js";
+import { type Listening, listening } from "../../web/listening.js";
 import { LIVE_PATH, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_STREAMS, ROUTES, type RouteName } from "../api.js";
 import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
 import { PageRefusal, WrongMethod, toRefusal } from "./faults.js";
@@ -32,10 +30,7 @@ export interface PageOptions extends PageDeps {
   readonly assetsDir?: string;
 }
 
-export interface PageServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
+export type PageServer = Listening;
 
 /** Under this address browsers come, wherever the server listens. */
 const ANNOUNCED_HOST = "127.0.0.1";
@@ -58,21 +53,13 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
   const { host = ANNOUNCED_HOST, port: wanted, assetsDir = BUILT_PAGE } = options;
   const assets = await loadAssets(assetsDir);
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: REQUEST_MS });
-  boundConnections(server);
-  server.listen({ host, port: wanted, exclusive: true });
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has such an address
+  const served = await listening(server, { host, port: wanted });
+  const { port } = served;
   const origin = `http://${ANNOUNCED_HOST}:${port}`;
   const sessions = new Sessions(port, (token) => options.onLink(`${origin}${OPEN_PATH}?token=${token}`));
   const page = new Page(options, assets, sessions, authoritiesOf(ANNOUNCED_HOST, port));
   server.on("request", (request, response) => void page.take(request, response));
-  return {
-    port,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return served;
 }
 
 class Page {
