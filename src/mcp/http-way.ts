@@ -1,5 +1,6 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { jsonIn } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { textOfChunks, within } from "../model/bounded-body.js";
 import { EventLines } from "../model/event-stream.js";
@@ -106,7 +107,7 @@ export function whyNotTaken(error: unknown): string | undefined {
     const { status } = error;
     if (status < 300 || status >= 500 || status === 408) return undefined;
     if (status < 400) return `answers with HTTP status ${status}, and redirects are not followed`;
-    const words = wordsOfRefusal(error.data["text"]);
+    const words = wordsOfRefusal(error);
     return `answers with HTTP status ${status}${words === undefined ? "" : `: ${words}`}`;
   }
   const cause = error instanceof TypeError ? error.cause : undefined;
@@ -128,29 +129,35 @@ export const OF_OLD_FORM = "it may speak the form of 2024 alone, over SSE, which
 
 /** Whether a server has no place for messages at its address, as those of the protocol's first version, at `/sse`. */
 export function mayBeOfOldForm(error: unknown, url: string): boolean {
-  if (!(error instanceof SdkHttpError) || wordsOfRefusal(error.data["text"]) !== undefined) return false;
+  if (!(error instanceof SdkHttpError) || wordsOfRefusal(error) !== undefined) return false;
   return error.status === 405 || (error.status === 404 && /\/sse\/?$/.test(new URL(url).pathname));
 }
 
 /** What a server says that has failed under a call, where it says it as an error of the protocol. */
 export function whyFailed(error: unknown): string | undefined {
   if (!(error instanceof SdkHttpError) || error.status < 500) return undefined;
-  const words = wordsOfRefusal(error.data["text"]);
+  const words = wordsOfRefusal(error);
   return words && `answers with HTTP status ${error.status}: ${words}`;
 }
 
-const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
+const refusalSchema = z.object({
+  error: z.object({
+    code: z.number().optional().catch(undefined),
+    message: z.string().optional().catch(undefined),
+  }),
+});
 const MAX_REFUSAL_CHARS = 64 * 1024;
 
-/** What an error of the protocol says that comes with a status. */
-function wordsOfRefusal(body: unknown): string | undefined {
-  if (typeof body !== "string" || body.length > MAX_REFUSAL_CHARS) return undefined;
-  try {
-    const { data } = refusalSchema.safeParse(JSON.parse(body));
-    return data === undefined ? undefined : excerpt(data.error.message.replace(/\.$/, ""), 300);
-  } catch {
-    return undefined; // a page, or words of a proxy
-  }
+/** The error of the protocol that comes with a status: nothing of it where that is a page, or words of a proxy. */
+export function refusalIn({ data }: SdkHttpError): z.infer<typeof refusalSchema>["error"] {
+  const { text } = data;
+  if (typeof text !== "string" || text.length > MAX_REFUSAL_CHARS) return {};
+  return refusalSchema.safeParse(jsonIn(text)).data?.error ?? {};
+}
+
+function wordsOfRefusal(error: SdkHttpError): string | undefined {
+  const { message } = refusalIn(error);
+  return message === undefined ? undefined : excerpt(message.replace(/\.$/, ""), 300);
 }
 
 const NEVER_CONNECTED =
