@@ -6,7 +6,7 @@ import { z } from "zod";
 import { packageFile } from "../package-place.js";
 import type { WorkerSize } from "../environment/worker-size.js";
 import { type Machine, capacityText, readMachine, workerCapacity } from "../worker/capacity.js";
-import { type Finding, failed, passed, skipped, warning } from "./finding.js";
+import { type Finding, failed, firstOf, passed, skipped, warning } from "./finding.js";
 import { wordsOf } from "../core/system-code.js";
 
 const MIB = 1024 * 1024;
@@ -70,7 +70,6 @@ const NO_LOGIN = /\/(?:nologin|false|sync|shutdown|halt)$/;
 const FIRST_PERSON = 1_000;
 /** Nobody's, and nobody's in 32 bits. */
 const NOBODY = [65_534, 4_294_967_294];
-const MAX_NAMED = 5;
 
 /** Whether other people have accounts on this machine, and what they could do. `table` is for tests. */
 export async function checkOtherUsers(
@@ -82,9 +81,8 @@ export async function checkOtherUsers(
   if (text === undefined) return skipped(name, `not known on this system: ${table} cannot be read`);
   const others = peopleIn(text).filter(({ uid }) => uid !== ownUid());
   if (others.length === 0) return passed(name, `none in ${table}`);
-  const named = others.slice(0, MAX_NAMED).map((person) => person.name);
-  const more = others.length > MAX_NAMED ? ", …" : "";
-  const who = `${counted(others.length, "other account")} with a login (${named.join(", ")}${more})`;
+  const named = firstOf(others.map((person) => person.name));
+  const who = `${counted(others.length, "other account")} with a login (${named})`;
   if (!reachable) return passed(name, `${who}; Temporal is not one that asks nobody who they are`);
   if (starts === "signed") return passed(name, `${who}; starts and answers are signed`);
   return warning(

@@ -10,7 +10,7 @@ import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
 import { type WireAnswer, send } from "../model/send.js";
-import { CHECK_MS, type Finding, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, MAX_NAMED, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 
 /** A model that agents use, and where its parts are configured. */
 export interface ConfiguredModel {
@@ -24,7 +24,6 @@ export interface ConfiguredModel {
 }
 
 const MAX_TOKENS = 512;
-const MAX_NAMED = 5;
 const DEFAULT = "default";
 
 /** The default model, those that have names, fallbacks among them, and those of agents: each once, and what is wrong before anybody is asked. */

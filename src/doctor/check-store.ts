@@ -9,14 +9,13 @@ import { userHere } from "../store/runs/user-here.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
 import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
 import { readStoreIdentity } from "../store/store.js";
-import { type Finding, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { type Finding, MAX_NAMED, failed, firstOf, passed, reasonOf, skipped, warning } from "./finding.js";
 
 const MIB = 1024 * 1024;
 const FEW_BYTES = 1024 * MIB;
 const NO_BYTES = 16 * MIB;
 const LOCK_PATIENCE_MS = 2_000;
 const LOCK_POLL_MS = 50;
-const MAX_NAMED = 5;
 const PRIVATE = 0o077;
 
 /** Looks at a store without opening or making it. `starts` is what its workers are set to. */
@@ -45,8 +44,8 @@ export async function checkStore(
 }
 
 async function statOf(path: string): Promise<Stats | undefined> {
-  return stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+  return stat(path).catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   });
 }
@@ -98,16 +97,12 @@ async function checkModes(dir: string, entry: Stats): Promise<Finding> {
     loose.push(`${child} ${octal(mode)}`);
     open.push(join(dir, child));
   }
-  if ((entry.mode & PRIVATE) === 0 && loose.length === 0) return passed(name, "closed to others");
-  const listed = [
-    ...((entry.mode & PRIVATE) === 0 ? [] : [`the directory ${octal(entry.mode)}`]),
-    ...loose.slice(0, MAX_NAMED),
-    ...(loose.length > MAX_NAMED ? ["…"] : []),
-  ];
   const isClosed = (entry.mode & PRIVATE) === 0;
+  if (isClosed && loose.length === 0) return passed(name, "closed to others");
+  const listed = [...(isClosed ? [] : [`the directory ${octal(entry.mode)}`]), firstOf(loose)];
   return warning(
     name,
-    `open to others: ${listed.join(", ")}${isClosed ? " (the directory itself is closed)" : ""}`,
+    `open to others: ${listed.filter(Boolean).join(", ")}${isClosed ? " (the directory itself is closed)" : ""}`,
     `chmod go= ${[dir, ...open.slice(0, MAX_NAMED)].map((path) => shellWord(path)).join(" ")}`,
   );
 }
@@ -178,8 +173,8 @@ async function checkRuns(dir: string): Promise<readonly Finding[]> {
 }
 
 async function namesIn(dir: string): Promise<readonly string[]> {
-  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
+  return readdir(dir).catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") return [];
     throw error;
   });
 }
@@ -197,11 +192,7 @@ function isClosed(dir: string): boolean {
 function closedFinding(closed: readonly string[]): Finding {
   const paths = closed.slice(0, MAX_NAMED).map((path) => shellWord(path));
   const remedy = `chown -R ${process.getuid?.()} ${paths.join(" ")}, or run Interlock as the user whose they are.`;
-  return failed("run folders", `closed to ${userHere()}: ${someOf(closed)}`, remedy);
-}
-
-function someOf(paths: readonly string[]): string {
-  return [...paths.slice(0, MAX_NAMED), ...(paths.length > MAX_NAMED ? ["…"] : [])].join(", ");
+  return failed("run folders", `closed to ${userHere()}: ${firstOf(closed)}`, remedy);
 }
 
 async function checkIndexes(projects: readonly string[]): Promise<Finding> {
@@ -220,7 +211,7 @@ async function checkIndexes(projects: readonly string[]): Promise<Finding> {
   }
   const remedy =
     "Restore it from a backup. Without one, move it away: its runs are listed no longer, and their folders stay.";
-  return failed("run index", `cannot be read: ${someOf(broken)}`, remedy);
+  return failed("run index", `cannot be read: ${firstOf(broken)}`, remedy);
 }
 
 function checkStarts(dir: string, starts: "open" | "signed"): Finding {

@@ -6,7 +6,7 @@ import { DEADLINE_EXCEEDED, NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED } from
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
-import { CHECK_MS, type Finding, failed, passed, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, failed, firstOf, passed, skipped, warning } from "./finding.js";
 
 /** Where a store's Temporal is. */
 export interface TemporalPlace {
@@ -21,7 +21,6 @@ export interface TemporalPlace {
 const ANSWER_MS = CHECK_MS - 500;
 const FEW_DAYS = 7;
 const DAY_SECONDS = 86_400;
-const MAX_NAMED = 5;
 const LATER = ["namespace", "retention", "search attributes", "workers"] as const;
 
 /** The embedded server of a store, if one runs: none is started for this. */
@@ -153,11 +152,7 @@ async function checkWorkers(
   }
   const at = `the task queue "${taskQueue}"`;
   if (pollers.length > 0) {
-    const more = pollers.length > MAX_NAMED ? ", …" : "";
-    return passed(
-      "workers",
-      `${pollers.slice(0, MAX_NAMED).join(", ")}${more} at ${at}, within five minutes`,
-    );
+    return passed("workers", `${firstOf(pollers)} at ${at}, within five minutes`);
   }
   if (embedded) return passed("workers", `none at ${at}: commands bring one of their own`);
   return warning("workers", `none at ${at}: runs wait until there is one`, "interlock worker");

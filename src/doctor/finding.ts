@@ -1,4 +1,5 @@
 import { systemCode, systemWords } from "../core/system-code.js";
+import { within } from "../model/bounded-body.js";
 
 /** What one check has found. */
 export interface Finding {
@@ -35,23 +36,23 @@ export async function bounded(
   limitMs = LONGEST_MS,
 ): Promise<readonly Finding[]> {
   const over = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<readonly Finding[]>((resolve) => {
-    const remedy = "Look at what does not answer there: a disk, a network or a process that hangs.";
-    timer = setTimeout(
-      () => resolve([failed(name, `did not end within ${limitMs / 1_000} s`, remedy)]),
-      limitMs,
-    );
-  });
   try {
-    return await Promise.race([check(over.signal), late]);
+    const late = "Look at what does not answer there: a disk, a network or a process that hangs.";
+    const findings = await within(limitMs, check(over.signal));
+    return findings ?? [failed(name, `did not end within ${limitMs / 1_000} s`, late)];
   } catch (error) {
     return [failed(name, `could not be checked: ${reasonOf(error)}`, "Mend what the sentence names.")];
   } finally {
-    clearTimeout(timer);
     over.abort();
   }
 }
+
+/** The first of several, and that there are more. */
+export function firstOf(names: readonly string[]): string {
+  return [...names.slice(0, MAX_NAMED), ...(names.length > MAX_NAMED ? ["…"] : [])].join(", ");
+}
+
+export const MAX_NAMED = 5;
 
 /** What an error says, by the system's code where it has one and is no sentence of ours. */
 export function reasonOf(error: unknown): string {
