@@ -92,6 +92,13 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The text of a part of a content; undefined for a part that is none, such as a thought. */
+export function textOfPart(part: unknown): string | undefined {
+  const fields = fieldsOf(part);
+  if (fields === undefined) return textOf(part);
+  return ["", "text", "output_text"].includes(textOf(fields["type"])) ? textOf(fields["text"]) : undefined;
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }

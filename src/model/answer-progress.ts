@@ -2,7 +2,7 @@ import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { CLOSING_TAGS, LONGEST_TAG, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
 import type { AnswerPiece } from "../core/run/answer-piece.js";
 import { utf8Length } from "../core/text.js";
-import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import { type Fields, fieldsOf, textOf, textOfPart } from "./answer-json.js";
 
 /** Hears what comes of an answer, piece by piece, while it is given. It must not throw. */
 export type OnPiece = (piece: AnswerPiece) => void;
@@ -26,11 +26,9 @@ export class AnswerProgress {
     const thought = THOUGHTS.map((name) => lengthIn(delta[name])).find((length) => length > 0);
     if (thought !== undefined) this.tell({ type: "thinking", characters: thought });
     for (const part of Array.isArray(content) ? (content as readonly unknown[]) : [content]) {
-      const fields = fieldsOf(part);
-      if (fields === undefined) this.text.add(textOf(part));
-      else if (["", "text", "output_text"].includes(textOf(fields["type"]))) {
-        this.text.add(textOf(fields["text"]));
-      } else this.tell({ type: "thinking", characters: lengthIn(fields) });
+      const text = textOfPart(part);
+      if (text === undefined) this.tell({ type: "thinking", characters: lengthIn(part) });
+      else this.text.add(text);
     }
   }
 

@@ -92,6 +92,9 @@ export async function readErrorText(
 /** How long anybody waits for words that say why, once it is known that something went wrong. */
 const WORDS_MS = 2_000;
 
+/** What a timer can hold. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** What a promise comes to, if it does so in time. */
 export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;

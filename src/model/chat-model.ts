@@ -6,10 +6,10 @@ import { excerpt } from "../core/text.js";
 import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } from "./answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
-import { type Dialect, dialectOf } from "./dialects.js";
+import { type Dialect, OPENAI_URL, dialectOf } from "./dialects.js";
 import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
-import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
+import { LONGEST_TIMER_MS, beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
 import {
@@ -96,9 +96,6 @@ function endpointIn(settings: ModelSettings): URL | undefined {
     return undefined;
   }
 }
-
-/** What a timer can hold. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Wire {
   readonly learned: LearnedParameters;
@@ -270,8 +267,6 @@ function piecesIn(text: string): readonly string[] {
 async function* eachOf(pieces: readonly string[]): AsyncGenerator<string> {
   yield* pieces;
 }
-
-const OPENAI_URL = "https://api.openai.com/v1";
 
 /** A path below the base URL, whose query stays one. Throws a `ModelError` for one that cannot be used. */
 export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" | "models"): URL {

@@ -210,6 +210,9 @@ const HOSTS: readonly (readonly [DialectName, RegExp])[] = [
   ["ollama", /(?:^|\.)ollama\.com$/],
 ];
 
+/** Where a model is asked whose settings name no place. */
+export const OPENAI_URL = "https://api.openai.com/v1";
+
 /** Ports that only one kind of server listens on unless it is told otherwise. */
 const PORTS: Readonly<Record<string, DialectName>> = { "11434": "ollama", "1234": "lm-studio" };
 

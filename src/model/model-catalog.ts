@@ -2,7 +2,7 @@ import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import { defined } from "../core/defined.js";
 import { type ModelRef, type RunModels, type WantedModel, modelLabel } from "../core/run/run-model.js";
 import type { ModelPrice, ModelSettings } from "./chat.js";
-import type { DialectSetting } from "./dialects.js";
+import { type DialectSetting, OPENAI_URL } from "./dialects.js";
 import { type ModelEntry, type ModelOverride, expand } from "./model-entries.js";
 
 /** All that the operator of a worker has said of models. */
@@ -38,10 +38,8 @@ export interface ReachedModel {
   readonly lacksKey: boolean;
 }
 
-const OPENAI = "https://api.openai.com/v1";
-
 /** A base URL as endpoints are compared and shown: in its normal spelling, without its query, which may hold a key. */
-export function normalEndpoint(baseUrl: string): string | undefined {
+function normalEndpoint(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return undefined;
   const { origin, pathname, protocol, username, password } = new URL(baseUrl);
   if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
@@ -341,7 +339,7 @@ export class ModelCatalog {
   }
 
   private toSource(reached: ReachedModel | undefined, name?: string): Source | undefined {
-    const endpoint = reached && normalEndpoint(reached.settings.baseUrl ?? OPENAI);
+    const endpoint = reached && normalEndpoint(reached.settings.baseUrl ?? OPENAI_URL);
     return reached === undefined || endpoint === undefined
       ? undefined
       : { ...reached, endpoint, ...defined({ name }) };

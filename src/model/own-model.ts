@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LONGEST_TIMER_MS } from "./bounded-body.js";
 import type { ChatAnswer, ChatModel } from "./chat.js";
 import { badResponse, classifyModelError, timedOut } from "./model-error.js";
 
@@ -40,9 +41,6 @@ export function heldToInterface(model: ChatModel): ChatModel {
     },
   };
 }
-
-/** What a timer can hold. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

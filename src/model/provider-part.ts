@@ -56,7 +56,7 @@ const WHOLE: ReadonlySet<string> = new Set([
 ]);
 
 /** A field of a stream after one more piece: texts grow, lists too, and items of lists that have an index are one. */
-export function withPiece(key: string, before: unknown, piece: unknown): unknown {
+function withPiece(key: string, before: unknown, piece: unknown): unknown {
   if (piece === null || piece === undefined) return before;
   if (before === null || before === undefined) return piece;
   if (typeof before === "string" && typeof piece === "string")

@@ -6,6 +6,7 @@ import {
   objectsOf,
   parseAnswer,
   textOf,
+  textOfPart,
   unlisted,
 } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
@@ -360,14 +361,7 @@ function callOfOldForm(message: Readonly<Record<string, unknown>>): readonly unk
 /** The text of a content; what the model thinks in parts of their own is none of it. */
 function toText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
-  return listOf(content)
-    .map((part) => {
-      if (typeof part === "string") return part;
-      const fields = fieldsOf(part);
-      const type = textOf(fields?.["type"]);
-      return type === "" || type === "text" || type === "output_text" ? textOf(fields?.["text"]) : "";
-    })
-    .join("");
+  return content.map((part) => textOfPart(part) ?? "").join("");
 }
 
 function toRefusal(
