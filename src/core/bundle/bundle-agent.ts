@@ -231,27 +231,20 @@ function bare(trigger: string): string {
   return trigger.trim().replace(/^\*/, "").replaceAll(/\s+/g, "-").slice(0, 100);
 }
 
-/** The command that a first input names, and the words after it. */
-export interface PickedCommand {
-  readonly command: BundleCommand;
-  readonly rest: string;
-}
-
 /**
  * Which command a first input picks: its number as the prompt lists them, its trigger or an alias, any case; without the
  * asterisk only when nothing follows. Undefined for any other text: that is for the agent to answer.
  */
-export function pickCommand(agent: BundleAgent, input: string): PickedCommand | undefined {
+export function pickCommand(agent: BundleAgent, input: string): BundleCommand | undefined {
   const [, word = "", rest = ""] = /^\s*(\S+)\s*([^]*)$/.exec(input) ?? [];
   const isNumber = /^\d{1,3}$/.test(word);
   if (!word.startsWith("*") && rest !== "") return undefined;
   const name = word.replace(/^\*/, "").toLowerCase();
-  const found = isNumber
+  return isNumber
     ? agent.commands[Number(word) - 1]
     : agent.commands.find(({ trigger, aliases }) =>
         [trigger.slice(1), ...aliases].some((item) => item.toLowerCase() === name),
       );
-  return found === undefined ? undefined : { command: found, rest };
 }
 
 /** The files that an action names with a path variable, as it names them. */

@@ -96,7 +96,7 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       return ok(beginning(agent.value, { ...manifest.value, earlier }, options));
     },
     async judgeAnswer(runId, text) {
-      const manifest = await onSession(runId, (session) => readManifest(session));
+      const manifest = await onSession(runId, readManifest);
       if (!manifest.ok) return manifest;
       const { outputs, files } = manifest.value;
       return ok(judgeBundleAnswer(text, outputs, files));
@@ -108,15 +108,13 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
         (session, files) => files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
         execution,
       ),
-    async checkRoots(runId) {
-      const found = await permittedRun(runs, runId);
-      return found.ok ? ok(undefined) : found;
-    },
+    checkRoots: (runId) => onSession(runId, async () => ok(undefined)),
     async fenceSession(runId, execution) {
-      const found = await permittedRun(runs, runId, execution);
-      if (!found.ok) return;
-      const { bundle, files } = found.value;
-      await files.whileStateIsMine(async () => endManifestWrites(bundle));
+      await onSession(
+        runId,
+        async (session, files) => ok(await files.whileStateIsMine(async () => endManifestWrites(session))),
+        execution,
+      );
     },
   };
 }
@@ -155,12 +153,11 @@ async function openSession(
     return fail("E_PROJECT_INVALID", sentence);
   }
   const picked = agent.value === undefined ? undefined : pickCommand(agent.value, input);
-  const notHere = picked?.command.notHere;
-  if (notHere !== undefined) {
-    const sentence = `${excerpt(picked?.command.trigger ?? "")} of the agent is no workflow: it would ${excerpt(notHere)}, which a bundle run does not do. Choose another command, or import what it names: interlock package import <path>`;
+  if (picked?.notHere !== undefined) {
+    const sentence = `${excerpt(picked.trigger)} of the agent is no workflow: it would ${excerpt(picked.notHere)}, which a bundle run does not do. Choose another command, or import what it names: interlock package import <path>`;
     return fail("E_PRECONDITION_FAILED", sentence);
   }
-  const workflow = workflowPath(place.value, picked?.command.workflow ?? bundle.workflowPath);
+  const workflow = workflowPath(place.value, picked?.workflow ?? bundle.workflowPath);
   if (!workflow.ok) return workflow;
   const preload = await preloadWorkflow(place.value, workflow.value);
   if (!preload.ok) return preload;
@@ -198,8 +195,8 @@ function beginning(
     intent,
     workflow: manifest.workflow,
     ...(agent === undefined ? {} : { agent: agent.name }),
-    ...(picked === undefined ? {} : { command: picked.command.trigger }),
-    ...(picked?.command.data === undefined ? {} : { commandData: picked.command.data }),
+    ...(picked === undefined ? {} : { command: picked.trigger }),
+    ...(picked?.data === undefined ? {} : { commandData: picked.data }),
     date: now.toISOString().slice(0, 10),
     autopilot,
     yolo,
