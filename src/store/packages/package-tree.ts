@@ -1,8 +1,7 @@
-import { closeSync, fchmodSync, fsync, mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { chmod, lstat, opendir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { syncDirectory } from "../disk/atomic-file.js";
+import { syncDirectory, syncFile } from "../disk/atomic-file.js";
 import { openOwnFile } from "../disk/own-file.js";
 import { type PackageListing, streamPackageFile } from "./package-files.js";
 import { someAtOnce } from "../../core/some-at-once.js";
@@ -46,12 +45,10 @@ export async function sealTree(listing: PackageListing): Promise<void> {
   }
 }
 
-const flush = promisify(fsync);
-
 async function sealFile(path: string): Promise<void> {
   const file = openOwnFile(path, "read-write");
   try {
-    await flush(file);
+    await syncFile(file);
     fchmodSync(file, SEALED_FILE_MODE);
   } finally {
     closeSync(file);
