@@ -61,7 +61,7 @@ export async function connect(
   const tell = (isReached: boolean): void => {
     if (state === "open" || state === "silent") onReach(isReached);
   };
-  const reach = new Reach(tell, asked, () => silence.heard());
+  const reach = new Reach(tell, asked, (isAnswer) => silence.heard(isAnswer));
   const silence = new Silence({
     look: AsyncResource.bind(() => isThere(connection)), // not called off with whoever has asked last
     isWaiting: () => asked.size > 0,
@@ -145,12 +145,12 @@ class Reach {
   private isTold = false;
   private readonly onReach: OnReach;
   private readonly asked: Set<Call>;
-  private readonly onAnswer: () => void;
+  private readonly onEnd: (isAnswer: boolean) => void;
 
-  constructor(onReach: OnReach, asked: Set<Call>, onAnswer: () => void) {
+  constructor(onReach: OnReach, asked: Set<Call>, onEnd: (isAnswer: boolean) => void) {
     this.onReach = onReach;
     this.asked = asked;
-    this.onAnswer = onAnswer;
+    this.onEnd = onEnd;
   }
 
   watch(call: Call, deadline?: Date | number): Call {
@@ -179,7 +179,7 @@ class Reach {
     if (code === CANCELLED || code === DEADLINE_EXCEEDED) return; // whoever has asked waits no longer: that says nothing
     this.failsSince = code === UNAVAILABLE ? (this.failsSince ?? Date.now()) : undefined;
     this.tell();
-    this.onAnswer();
+    this.onEnd(code !== UNAVAILABLE);
   }
 
   private tell(): void {

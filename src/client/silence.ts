@@ -18,6 +18,7 @@ export interface Watched {
 export class Silence {
   private timer: NodeJS.Timeout | undefined;
   private isLooking = false;
+  private hasHeard = false;
   private isOver = false;
   private readonly watched: Watched;
   private readonly silentMs: number;
@@ -33,8 +34,9 @@ export class Silence {
     this.timer ??= setTimeout(() => void this.look(), this.silentMs).unref();
   }
 
-  /** Something was answered. */
-  heard(): void {
+  /** Something that was asked has ended; by an answer of the server's, though it be a refusal, or without. */
+  heard(isAnswer: boolean): void {
+    this.hasHeard ||= isAnswer;
     if (this.watched.isWaiting()) this.timer?.refresh();
     else this.clear();
   }
@@ -53,8 +55,9 @@ export class Silence {
     const { look, onChange } = this.watched;
     this.clear();
     this.isLooking = true;
+    this.hasHeard = false;
     for (let looks = 0; looks < LOOKS && !this.isOver; looks += 1) {
-      if (await look()) return this.goOn();
+      if ((await look()) || this.hasHeard) return this.goOn(); // one that answers others meanwhile is busy
     }
     if (!this.isOver) onChange(true);
     while (!this.isOver && !(await look())) await pause(LOOK_AGAIN_MS);

@@ -52,10 +52,10 @@ test("a server that answers is not looked for, and neither is one that nothing i
   silence.asked();
   for (let seconds = 0; seconds < 60; seconds += 5) {
     await vi.advanceTimersByTimeAsync(5_000);
-    silence.heard();
+    silence.heard(true);
   }
   server.isWaiting = false;
-  silence.heard();
+  silence.heard(true);
   await vi.advanceTimersByTimeAsync(60_000);
   expect([server.looks, said]).toEqual([0, []]);
 });
@@ -68,6 +68,29 @@ test("who was busy for so long says nothing of a server that answers at the seco
   server.isThere = true;
   await vi.advanceTimersByTimeAsync(1_000);
   expect([server.looks, said]).toEqual([2, []]);
+});
+
+test("a server that answers others while the looks at it go by is busy, and not silent", async () => {
+  const { server, said, silence } = world();
+  server.isThere = false;
+  silence.asked();
+  await vi.advanceTimersByTimeAsync(9_999);
+  vi.advanceTimersByTime(1); // the first look has begun
+  silence.heard(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([server.looks, said]).toEqual([1, []]);
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(said).toEqual([true]);
+});
+
+test("a request that could not be sent while the looks go by is no answer", async () => {
+  const { server, said, silence } = world();
+  server.isThere = false;
+  silence.asked();
+  vi.advanceTimersByTime(10_000);
+  silence.heard(false);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(said).toEqual([true]);
 });
 
 test("whoever has ended it hears nothing any more", async () => {
