@@ -1,3 +1,5 @@
+import { hasCallMark } from "../run/no-question.js";
+
 /** What models think between, where they do so in their text. */
 const TAGS: readonly (readonly [opening: string, closing: string])[] = [
   ...["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think", "mm:think"].map(
@@ -38,11 +40,11 @@ const TURN_END = /(?:<[|｜][\w▁]{1,40}[|｜]?>|<[\w▁]{1,40}[|｜]>|<(?:eos|
 const LONGEST_TURN_END = 44;
 
 function withoutTurnEnds(text: string): string {
-  const isStruckOut = text.includes("<s>");
+  const isStruckOut = /<s[\s>]/i.test(text);
   for (let shown = text; ;) {
     const last = shown.trimEnd();
     const [end = ""] = TURN_END.exec(last.slice(-LONGEST_TURN_END)) ?? [];
-    if (end === "" || (end === "</s>" && isStruckOut)) return shown;
+    if (end === "" || hasCallMark(end) || (end === "</s>" && isStruckOut)) return shown;
     shown = last.slice(0, -end.length);
   }
 }

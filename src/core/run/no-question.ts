@@ -85,8 +85,13 @@ export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestio
   return asks(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";
 }
 
+/** Whether a text has what models write about a call where their server does not read it. */
+export function hasCallMark(text: string): boolean {
+  return CALL_MARKS.test(text);
+}
+
 function isWrittenCall(text: string, tools: readonly string[]): boolean {
-  if (CALL_MARKS.test(text)) return true;
+  if (hasCallMark(text)) return true;
   const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
   for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
   if (isCallAlone(text)) return true;

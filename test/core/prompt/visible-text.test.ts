@@ -41,6 +41,9 @@ test.each([
   ["<|eot_id|>", ""],
   ["<think>hm</think>Which?<|im_end|>", "Which?"],
   ["Is it <s>red</s>", "Is it <s>red</s>"],
+  ["Which file? <|tool_call|>", "Which file? <|tool_call|>"],
+  ["Which file?\n<｜tool▁calls▁begin｜>", "Which file?\n<｜tool▁calls▁begin｜>"],
+  ['Is it <s class="old">red</s>', 'Is it <s class="old">red</s>'],
   ["Is it `<|im_end|>`", "Is it `<|im_end|>`"],
   ["Which of <a> and <b>", "Which of <a> and <b>"],
 ])("%j is seen as %j", (text, seen) => {
