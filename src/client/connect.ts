@@ -75,7 +75,7 @@ export async function connect(
   const guard = (...[call, next]: Parameters<Interceptor>): Call => {
     if (state === "closed") return endedCall(CANCELLED, CONNECTION_CLOSED);
     const isLook = call.method_definition.path.endsWith(`/${LOOK}`);
-    if (state === "silent" && !isLook) return endedCall(UNAVAILABLE, SAYS_NOTHING);
+    if (state === "silent" && !isLook) return unsentCall(call.deadline);
     if (state === "open") silence.asked();
     return reach.watch(next(call), call.deadline);
   };
@@ -202,6 +202,13 @@ export function endedAt<S extends { readonly code: number; readonly details: str
   const isOver = Number(deadline) <= Date.now();
   if (status.code !== CANCELLED || status.details === CONNECTION_CLOSED || !isOver) return status;
   return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
+}
+
+/** A request to a server that says nothing. Tried again until its time is over, as one whose address refuses. */
+function unsentCall(deadline: Date | number = Number.POSITIVE_INFINITY): Call {
+  return Number(deadline) <= Date.now()
+    ? endedCall(DEADLINE_EXCEEDED, "Deadline exceeded")
+    : endedCall(UNAVAILABLE, SAYS_NOTHING);
 }
 
 /** A request that is not sent. */

@@ -2,6 +2,8 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
+import { connect } from "../../src/client/connect.js";
+import { DEADLINE_EXCEEDED, statusIn } from "../../src/client/grpc-status.js";
 import { door } from "../fakes/door.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -90,6 +92,18 @@ test("a Temporal that stands still, its connections open, is one that does not a
   await eventually(() => waiting.said.notes.includes(BACK) && waiting.said.out.includes("Which one?"));
   waiting.child.kill("SIGINT");
   expect(await waiting.closed).toEqual([0, null]);
+});
+
+test("while Temporal stands still, a request ends in its time: as not answered in it", async () => {
+  const { address, still } = await door(inject("temporalAddress"));
+  let isReached = true;
+  const connection = await connect({ address }, (is) => (isReached = is));
+  onTestFinished(() => connection.close());
+  still();
+  const ask = (): Promise<unknown> => connection.workflowService.getClusterInfo({}).catch(statusIn);
+  void ask(); // by what is not answered it is noticed
+  await eventually(() => !isReached);
+  expect(await connection.withDeadline(Date.now() + 500, ask)).toMatchObject({ code: DEADLINE_EXCEEDED });
 });
 
 test("a worker that is stopped while Temporal is silent says that it waits, and that the next worker does again what it was at", async () => {
