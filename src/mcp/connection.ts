@@ -128,7 +128,8 @@ export class Connection {
         this.place.note(this.sentence(`has more tools than the first ${tools.length}, which are looked at`));
       this.isCutTold = !isWhole;
     } catch (error) {
-      if (this.listed === undefined && isRefusal(error) && error.code === METHOD_NOT_FOUND) {
+      const knowsNone = isRefusal(error) && error.code === METHOD_NOT_FOUND;
+      if (this.listed === undefined && knowsNone && link?.byHandshake === true) {
         this.place.note(this.sentence("has no tools"));
         return (this.listed = []); // until it says that they have changed
       }
@@ -139,7 +140,8 @@ export class Connection {
       if (this.listed !== undefined) return this.listed;
       if (error instanceof NotReached) throw error;
       const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
-      const strange = isOf(error, SdkErrorCode.InvalidResult) ? whyNotUnderstood(error) : undefined;
+      const isStrange = knowsNone || isOf(error, SdkErrorCode.InvalidResult);
+      const strange = isStrange ? whyNotUnderstood(error) : undefined;
       const said = why ?? whyNotTaken(error) ?? strange ?? "has not said which tools it has";
       throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
     }

@@ -51,6 +51,19 @@ describe("a server without a handshake, as since the protocol's version of 2026-
     expect(asked.map(({ method }) => method)).toEqual(["initialize", "tools/list"]);
   });
 
+  test("and knows of no tools either, as what speaks JSON-RPC and is no such server, is none without tools", async () => {
+    const { url } = await serverOf(({ id }, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "No such method." } }),
+      );
+      return true;
+    });
+    await expect(open(url).call()).rejects.toThrow(
+      "The MCP server s does not speak the protocol as it is known here: No such method.",
+    );
+  });
+
   test("hears that a call is called off by the end of its connection", async () => {
     let isLeft = false;
     const { url, asked } = await serverOf(({ method, ...question }, response) => {
