@@ -31,7 +31,7 @@ const RECONNECT_MS = 5_000;
 /** How long requests fail before somebody is told: a server that is started anew is back sooner. */
 const AWAY_MS = 3_000;
 /** What is answered at once is waited for that long. */
-const LOOK_MS = 3_000;
+const LOOK_MS = 5_000;
 const LOOK = "GetSystemInfo";
 const UNANSWERED: readonly number[] = [CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE];
 /** What a request ends with, as unavailable, that a server which says nothing more was asked. */
