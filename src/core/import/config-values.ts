@@ -176,7 +176,7 @@ function withoutRoot(value: string | undefined): string | undefined {
 }
 
 /** Replaces `{name}`s that are known. */
-export function fill(text: string, valueOf: (name: string) => string | undefined): string {
+function fill(text: string, valueOf: (name: string) => string | undefined): string {
   return text.replace(/\{([\w-]{1,80})\}/g, (whole, name: string) => valueOf(name) ?? whole);
 }
 
