@@ -5,6 +5,7 @@ import { conditionsAbove } from "./conditions-above.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js";
+import { targetOfKey } from "./key-target.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import {
@@ -15,7 +16,7 @@ import {
   modesBeside,
 } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
-import { References, type Target, type Token, isBelow } from "./references.js";
+import { References, type Token, isBelow } from "./references.js";
 import { type SourceLine, type SourceText, lineOfKey, readSource, variablesFor } from "./source-text.js";
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -39,9 +40,15 @@ import {
   takenForWay,
   tellOfAssumed,
   tellOfCircle,
+  tellOfCode,
   tellOfFirst,
+  tellOfMode,
   tellOfNames,
   tellOfNumber,
+  tellOfOutside,
+  tellOfResumed,
+  tellOfText,
+  tellOfWorkflow,
 } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "./step-names.js";
@@ -145,17 +152,7 @@ class GraphWalk {
   private visit(path: string): void {
     const source = path === this.entry.document ? this.document : readSource(this.tree.text(path));
     this.texts.set(path, source);
-    if (source.problem !== undefined) {
-      this.findings.add("warning", path, 1, `the front matter ${source.problem}`);
-    }
-    if (source.unclosed !== undefined) {
-      const problem = "opens a block of code that is never closed: what follows was read as text";
-      this.findings.add("warning", path, source.unclosed, problem);
-    }
-    if (source.body.every(({ text }) => text.trim() === "")) {
-      const severity = source === this.document ? "error" : "warning";
-      this.findings.add(severity, path, 0, "is empty: write below its front matter what is to be done");
-    }
+    tellOfText(path, source, source === this.document, this.findings);
     const references = this.referencesOf(path, source);
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
@@ -179,7 +176,7 @@ class GraphWalk {
   private followKey(path: string, said: FrontWay, references: References): void {
     const { key, value, when, isNext } = said;
     const line = lineOfKey(this.tree.text(path), key);
-    const target = this.targetOf(value, path, references);
+    const target = targetOfKey(value, path, references, this.names);
     if (target.kind === "file" && target.path === path) {
       if (isNext && when === undefined)
         this.findings.add("warning", path, line, `${key} names the step itself: no edge was made`);
@@ -202,20 +199,6 @@ class GraphWalk {
       this.connect(path, target.path, line, way, way.isDefault);
   }
 
-  /** The file that a key names by its path, or in another way. */
-  private targetOf(value: string, path: string, references: References): Target {
-    const target = references.resolve(value.replace(/#[\w-]*$/, ""));
-    const beside = /^\{\{?(?!project[-_]root)[\w-]{1,80}\}?\}\/(?:[^{}]*\/)?([^/{}]+\.md)$/.exec(value)?.[1];
-    if (target.kind === "other" && beside !== undefined)
-      return { kind: "missing", path: `${folderOf(path)}/${beside}` };
-    if (target.kind === "file" || target.kind === "missing" || value.includes("/")) return target;
-    const [only, ...others] = this.names.called(value, path);
-    if (only !== undefined && others.length === 0) return { kind: "file", path: only };
-    const isNone =
-      /^(?:|null|none|n\/?a|end|complete|done|final|-+)$/i.test(value.trim()) || /[{}[\]]/.test(value);
-    return isNone ? target : { kind: "missing", path: value };
-  }
-
   private followBody(path: string, source: SourceText, references: References): void {
     const above = conditionsAbove(source.body);
     const rows = routedRows(source.body);
@@ -227,12 +210,7 @@ class GraphWalk {
       if (names > MAX_NAMES) return tellOfNames(path, line.number, this.findings);
       if (this.isOfAnother(path, line, token.at)) continue;
       if (target.kind === "outside") {
-        this.findings.add(
-          "warning",
-          path,
-          line.number,
-          `${named(token.text)} leaves the directory that is imported: it was left as it is`,
-        );
+        tellOfOutside(path, line.number, token.text, this.findings);
         continue;
       }
       const directive =
@@ -339,23 +317,11 @@ class GraphWalk {
     if (from === to) return;
     if (resumesRun(to) && !isStep) {
       this.use(to);
-      this.findings.add(
-        "note",
-        to,
-        0,
-        "is left out: Interlock itself goes on with a run that was interrupted",
-      );
-      return;
+      return tellOfResumed(to, this.findings);
     }
     if (!isBelow(to, this.folder)) {
       this.use(to);
-      this.findings.add(
-        "note",
-        from,
-        line,
-        `leads on to ${named(to)}, another workflow: import it and run it after this one`,
-      );
-      return;
+      return tellOfWorkflow(from, line, to, this.findings);
     }
     const key = `${from}\n${to}`;
     const known = this.edges.get(key);
@@ -395,8 +361,7 @@ class GraphWalk {
     const [only, ...others] = waysInCode(this.tree, path, source, references);
     if (only === undefined || others.length > 0 || path === this.entry.document) return;
     const [to, line] = only;
-    const what = `leads on to ${named(nameOf(to))} in a block of code alone: it was taken for the way on`;
-    this.findings.add("warning", path, line, what);
+    tellOfCode(path, line, to, this.findings);
     this.connect(path, to, line, NEXT);
   }
 
@@ -437,8 +402,7 @@ class GraphWalk {
     const starts = this.edgesFrom(document).map(({ to }) => to);
     for (const { path, label } of modesBeside(this.tree, starts, document)) {
       if (this.order.includes(path)) continue;
-      const what = `begins the mode ${named(label)}, which nothing leads to: a way from ${named(nameOf(document))} was added`;
-      this.findings.add("warning", path, 0, what);
+      tellOfMode(path, label, document, this.findings);
       this.connect(document, path, 0, { label, isDefault: false });
     }
   }

@@ -1,6 +1,7 @@
 import { type ImportFindings, named } from "./findings.js";
 import type { FirstStep } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
+import type { SourceText } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { nearestStep, numeralOf, resumesRun } from "./step-files.js";
 import type { NamedStep } from "./step-names.js";
@@ -12,6 +13,54 @@ export const MAX_NAMES = 2_000;
 export function tellOfNames(path: string, line: number, findings: ImportFindings): void {
   const what = `names more than ${MAX_NAMES} files: no ways were looked for from this line on`;
   findings.add("warning", path, line, what);
+}
+
+/** Says of a text what keeps it from being read as it is meant. */
+export function tellOfText(
+  path: string,
+  { problem, unclosed, body }: SourceText,
+  isDocument: boolean,
+  findings: ImportFindings,
+): void {
+  if (problem !== undefined) findings.add("warning", path, 1, `the front matter ${problem}`);
+  if (unclosed !== undefined) {
+    const what = "opens a block of code that is never closed: what follows was read as text";
+    findings.add("warning", path, unclosed, what);
+  }
+  if (body.every(({ text }) => text.trim() === "")) {
+    const severity = isDocument ? "error" : "warning";
+    findings.add(severity, path, 0, "is empty: write below its front matter what is to be done");
+  }
+}
+
+/** Says of a name that it is no file's of the source. */
+export function tellOfOutside(path: string, line: number, name: string, findings: ImportFindings): void {
+  const what = `${named(name)} leaves the directory that is imported: it was left as it is`;
+  findings.add("warning", path, line, what);
+}
+
+/** Says of a step that takes up a run that it is none here. */
+export function tellOfResumed(path: string, findings: ImportFindings): void {
+  const what = "is left out: Interlock itself goes on with a run that was interrupted";
+  findings.add("note", path, 0, what);
+}
+
+/** Says of a way that it leads out of the workflow. */
+export function tellOfWorkflow(path: string, line: number, to: string, findings: ImportFindings): void {
+  const what = `leads on to ${named(to)}, another workflow: import it and run it after this one`;
+  findings.add("note", path, line, what);
+}
+
+/** Says of a way that it stands in code alone. */
+export function tellOfCode(path: string, line: number, to: string, findings: ImportFindings): void {
+  const what = `leads on to ${named(nameOf(to))} in a block of code alone: it was taken for the way on`;
+  findings.add("warning", path, line, what);
+}
+
+/** Says of a mode's first step that the document was given a way to it. */
+export function tellOfMode(path: string, label: string, document: string, findings: ImportFindings): void {
+  const what = `begins the mode ${named(label)}, which nothing leads to: a way from ${named(nameOf(document))} was added`;
+  findings.add("warning", path, 0, what);
 }
 
 /** Says of "Step 3" in a step that names files which one it may be. */
