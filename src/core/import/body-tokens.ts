@@ -1,6 +1,9 @@
 import { type Token, tokensOf } from "./references.js";
 import type { SourceLine } from "./source-text.js";
 
+/** So many names of files in a text are asked what is said of them: who has more lists data. */
+export const MAX_NAMES = 2_000;
+
 /** Each token of a body with the line it stands in and the line above it that is not empty. */
 export function* tokensInBody(body: readonly SourceLine[]): Generator<{
   readonly line: SourceLine;

@@ -1,4 +1,4 @@
-import { tokensInBody } from "./body-tokens.js";
+import { MAX_NAMES, tokensInBody } from "./body-tokens.js";
 import { chainedTo, directiveOf, leadsBack, startsFolder } from "./directives.js";
 import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
@@ -34,7 +34,6 @@ import { StepsBeside } from "./steps-beside.js";
 import { stepBehind } from "./step-behind.js";
 import { unsaidWays } from "./unsaid-ways.js";
 import {
-  MAX_NAMES,
   reportName,
   takeNext,
   takenForWay,

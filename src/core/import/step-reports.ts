@@ -1,3 +1,4 @@
+import { MAX_NAMES } from "./body-tokens.js";
 import { type ImportFindings, named } from "./findings.js";
 import type { FirstStep } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
@@ -5,9 +6,6 @@ import type { SourceText } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { nearestStep, numeralOf, resumesRun } from "./step-files.js";
 import type { NamedStep } from "./step-names.js";
-
-/** So many names of files in a text are asked what is said of them: who has more lists data. */
-export const MAX_NAMES = 2_000;
 
 /** Says of a text that it names more files than are looked at. */
 export function tellOfNames(path: string, line: number, findings: ImportFindings): void {

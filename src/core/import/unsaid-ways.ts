@@ -1,9 +1,8 @@
-import { tokensInBody } from "./body-tokens.js";
+import { MAX_NAMES, tokensInBody } from "./body-tokens.js";
 import { wordsUnknownAt } from "./directives.js";
 import { firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
-import { MAX_NAMES } from "./step-reports.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, numeralOf, resumesRun, stepsBelow } from "./step-files.js";
