@@ -170,7 +170,8 @@ function troubleLogger(
 
 /** OpenTelemetry's SDK says an error as JSON. */
 function parsed(said: string): unknown {
-  return jsonIn(said) ?? { message: said };
+  const value = jsonIn(said);
+  return value === undefined ? { message: said } : value;
 }
 
 const errorSchema = z.object({
