@@ -5,7 +5,7 @@ import { barredPort } from "../core/barred-port.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { within } from "../model/bounded-body.js";
+import { within } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";

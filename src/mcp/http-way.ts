@@ -2,7 +2,8 @@ import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@mo
 import { z } from "zod";
 import { jsonIn } from "../core/json.js";
 import { excerpt } from "../core/text.js";
-import { textOfChunks, within } from "../model/bounded-body.js";
+import { textOfChunks } from "../model/bounded-body.js";
+import { within } from "../model/within.js";
 import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";

@@ -1,5 +1,6 @@
 import { badResponse } from "./model-error.js";
 import type { WireAnswer } from "./send.js";
+import { within } from "./within.js";
 
 /** What one answer may have, in bytes as they are read: decompressed, comments of streams and all. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -91,19 +92,3 @@ export async function readErrorText(
 
 /** How long anybody waits for words that say why, once it is known that something went wrong. */
 const WORDS_MS = 2_000;
-
-/** What a timer can hold. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** What a promise comes to, if it does so in time. */
-export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -9,7 +9,8 @@ import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } f
 import { type Dialect, OPENAI_URL, dialectOf } from "./dialects.js";
 import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
-import { LONGEST_TIMER_MS, beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
+import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
+import { LONGEST_TIMER_MS } from "./within.js";
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
 import {

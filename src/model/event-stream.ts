@@ -1,5 +1,5 @@
 import { objectsIn } from "./answer-json.js";
-import { within } from "./bounded-body.js";
+import { within } from "./within.js";
 
 /**
  * The lines of a stream of events, in time linear in its bytes however they are cut into chunks: a line's pieces are put together once, at
