@@ -212,10 +212,9 @@ function edgeWords({ label, taken = 0, refused = 0 }: DrawnEdge): string {
   return `${cut(visibleLine(label), LABEL_CHARS)}${counts}`;
 }
 
-function nodeWords(node: DrawnNode, standing: Standing): string {
-  const state = node.isCurrent === true ? HERE[standing] : (node.visits ?? 0) > 0 ? "visited" : "not visited";
-  const often = (node.visits ?? 0) > 1 ? `, ${counted(node.visits ?? 0, "visit")}` : "";
-  return `${visibleLine(node.title ?? node.id)}, ${node.type}: ${state}${often}`;
+function stateWords({ isCurrent = false, visits = 0 }: DrawnNode, standing: Standing): string {
+  const state = isCurrent ? HERE[standing] : visits > 0 ? "visited" : "not visited";
+  return visits > 1 ? `${state}, ${counted(visits, "visit")}` : state;
 }
 
 function cut(text: string, length: number): string {
@@ -278,7 +277,7 @@ function GraphTable({ graph, standing = "", hrefOf, isOpen }: GraphViewProps & {
                     <a href={hrefOf(node.id)}>{visibleLine(node.id)}</a>
                   )}
                 </td>
-                <td>{nodeWords(node, standing).split(": ").at(-1)}</td>
+                <td>{stateWords(node, standing)}</td>
                 <td>
                   {graph.edges
                     .filter(({ from }) => from === node.id)

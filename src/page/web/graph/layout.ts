@@ -10,13 +10,11 @@ export interface Point {
   readonly y: number;
 }
 
-export interface PlacedNode extends Point {
+interface PlacedNode extends Point {
   readonly id: string;
-  readonly width: number;
-  readonly height: number;
 }
 
-export interface PlacedEdge {
+interface PlacedEdge {
   /** Which edge of the graph it is. */
   readonly index: number;
   readonly points: readonly Point[];
@@ -71,7 +69,7 @@ export function placeGraph(shape: GraphShape): Placed {
     height,
     nodes: shape.nodes.map(({ id }) => {
       const { x = 0, y = 0 } = graph.node(names.get(id) ?? "");
-      return { id, x, y, width: NODE_WIDTH, height: NODE_HEIGHT };
+      return { id, x, y };
     }),
     edges: graph.edges().map((edge: Edge) => {
       const { points = [], x = 0, y = 0 } = graph.edge(edge);

@@ -15,8 +15,6 @@ const PAGE = 25;
 interface ConversationViewProps {
   readonly watched: WatchedRun;
   readonly name: string;
-  /** Where a conversation holds several visits, the one that is meant. */
-  readonly visit?: number;
   /** More may come. */
   readonly isNewest: boolean;
   readonly now: number;

@@ -134,13 +134,7 @@ function VisitView({ watched, visit, isNewest, now }: VisitViewProps) {
       <div class="gap" />
       {part === "said" && conversation === undefined && <Quiet>Nothing was said in this visit.</Quiet>}
       {part === "said" && conversation !== undefined && (
-        <ConversationView
-          watched={watched}
-          name={conversation}
-          visit={visit.visit}
-          isNewest={isNewest}
-          now={now}
-        />
+        <ConversationView watched={watched} name={conversation} isNewest={isNewest} now={now} />
       )}
       {part === "written" && conversation !== undefined && (
         <VisitWrites watched={watched} conversation={conversation} visit={visit.visit} />

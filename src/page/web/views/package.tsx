@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { PackageAgent, PackageFacts, PackageFinding, PackageWorkflow } from "../../api-run.js";
+import type { PackageAgent, PackageFacts, PackageFinding } from "../../api-run.js";
 import { ask } from "../ask.js";
 import { GraphView } from "../graph/graph-view.js";
 import { packagesHref } from "../routes.js";
@@ -62,7 +62,7 @@ function Shown({ taskQueue, facts }: { readonly taskQueue: string; readonly fact
         />
       )}
       <div class="split">
-        <section aria-label="Graph">{workflow !== undefined && <Graph workflow={workflow} />}</section>
+        <section aria-label="Graph">{workflow !== undefined && <GraphView graph={workflow} />}</section>
         <div>
           <section class="card" aria-labelledby="start">
             <h2 id="start">Start a run</h2>
@@ -73,10 +73,6 @@ function Shown({ taskQueue, facts }: { readonly taskQueue: string; readonly fact
       </div>
     </>
   );
-}
-
-function Graph({ workflow }: { readonly workflow: PackageWorkflow }) {
-  return <GraphView graph={workflow} />;
 }
 
 function Findings({ findings }: { readonly findings: readonly PackageFinding[] }) {
