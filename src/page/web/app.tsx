@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask } from "./ask.js";
 import { type Route, packagesHref, parseRoute, runsHref } from "./routes.js";
-import { useAsked } from "./use-asked.js";
+import { useAnswer } from "./use-asked.js";
 import { PackageView } from "./views/package.js";
 import { PackagesView } from "./views/packages.js";
 import { RunView } from "./views/run.js";
@@ -9,7 +8,7 @@ import { RunsView } from "./views/runs.js";
 
 export function App() {
   const route = useRoute();
-  const session = useAsked("session", (signal) => ask("session", {}, signal));
+  const session = useAnswer("session", {});
   const main = useMainFocus(route);
   return (
     <>

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { type PageError, toPageError } from "./ask.js";
+import type { RouteAnswer, RouteName, RouteRequest } from "../api.js";
+import { type PageError, ask, toPageError } from "./ask.js";
 
 /** What was asked for: the newest answer, also while it is asked again or after that has failed. */
 export interface Asked<T> {
@@ -59,6 +60,16 @@ export function useAsked<T>(
   }, [again, pauseMs]);
 
   return { value: isOfKey ? held.value : undefined, error: isOfKey ? held.error : undefined, again };
+}
+
+/** As `useAsked`, of what one route answers: a request is its own key. */
+export function useAnswer<N extends RouteName>(
+  name: N,
+  request: RouteRequest<N>,
+  { everyMs, asOf }: { readonly everyMs?: number; readonly asOf?: number } = {},
+): Asked<RouteAnswer<N>> {
+  const key = `${name} ${JSON.stringify(request)}`;
+  return useAsked(key, (signal) => ask(name, request, signal), everyMs, asOf);
 }
 
 /** Does one thing at a time. What is wanted again meanwhile is done once more afterwards, never in its place: else a slow answer would never come. */

@@ -6,7 +6,7 @@ import type { RunEvent } from "../../core/run/run-event.js";
 import { type PageError, ask, withQuery } from "./ask.js";
 import { eventsBetween } from "./earlier-events.js";
 import { type EventRow, toEventRow } from "./event-rows.js";
-import { type Asked, useAsked } from "./use-asked.js";
+import { type Asked, useAnswer } from "./use-asked.js";
 import { isOverPhase } from "../../core/run/phase.js";
 
 /** A run as the page holds it: asked for once, then told what happens. */
@@ -41,9 +41,9 @@ const SETTLE_MS = 400;
 const POLL_MS = 3_000;
 
 export function useRun(run: string): WatchedRun {
-  const description = useAsked(`run ${run}`, (signal) => ask("run", { run }, signal), POLL_MS);
-  const standing = useAsked(`standing ${run}`, (signal) => ask("standing", { run }, signal), 10_000);
-  const graph = useAsked(`graph ${run}`, (signal) => ask("graph", { run }, signal), 15_000);
+  const description = useAnswer("run", { run }, { everyMs: POLL_MS });
+  const standing = useAnswer("standing", { run }, { everyMs: 10_000 });
+  const graph = useAnswer("graph", { run }, { everyMs: 15_000 });
   const [round, setRound] = useState(0);
   const again = useCallback(() => {
     description.again();
@@ -102,7 +102,7 @@ function useEvents(run: string) {
     (events: readonly RunEvent[]) => setHeld((before) => withEvents(before, events)),
     [],
   );
-  const first = useAsked(`events ${run}`, (signal) => ask("events", { run, tail: FIRST_LINES }, signal));
+  const first = useAnswer("events", { run, tail: FIRST_LINES });
   useEffect(() => {
     const { value } = first;
     if (value === undefined) return;

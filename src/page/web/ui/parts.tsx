@@ -54,9 +54,20 @@ export function Untold({ error, row }: UntoldProps) {
   );
 }
 
-/** What stands where a run's store has told nothing yet: that it is asked, or why it does not tell. */
+interface NotYetProps {
+  /** Whoever is asked. */
+  readonly asks: "the run's store" | "the store" | "Temporal";
+  readonly error: PageError | undefined;
+}
+
+/** What stands where nobody has answered yet: who is asked, or why there is no answer. */
+export function NotYet({ asks, error }: NotYetProps) {
+  return error === undefined ? <Quiet>{`Asking ${asks} …`}</Quiet> : <Fault error={error} />;
+}
+
+/** The same where a run's store is asked that may have nothing of the run. */
 export function Unanswered({ error, row }: UntoldProps) {
-  return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} row={row} />;
+  return error === undefined ? <NotYet asks="the run's store" error={error} /> : <Untold error={error} row={row} />;
 }
 
 interface FieldProps {

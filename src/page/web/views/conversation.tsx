@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import type { Bounded } from "../../../contract/bounded.js";
 import type { ConversationCall, ConversationEntry } from "../../api-visit.js";
 import { ask } from "../ask.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { Fault, NotYet, Quiet } from "../ui/parts.js";
 import { SafeText, ShownValue } from "../ui/texts.js";
-import { useAsked } from "../use-asked.js";
+import { useAnswer } from "../use-asked.js";
 import type { LiveAnswer, WatchedRun } from "../use-run.js";
 import { visibleLine, visibleText } from "../visible.js";
 import { bytes, counted, duration } from "../words.js";
@@ -25,14 +25,9 @@ export function ConversationView({ watched, name, isNewest, now }: ConversationV
   const { run, live } = watched;
   const [from, setFrom] = useState<number>();
   const round = isNewest ? watched.round : 0;
-  const { value, error } = useAsked(
-    `talk ${run} ${name} ${from ?? "end"}`,
-    (signal) => askPage(run, name, from, signal),
-    undefined,
-    round,
-  );
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  const page = { run, name, from: from ?? -PAGE, limit: PAGE, reasoning: true };
+  const { value, error } = useAnswer("conversation", page, { asOf: round });
+  if (value === undefined) return <NotYet asks="the run's store" error={error} />;
   const { entries, total } = value;
   const isEnd = value.from + entries.length >= total;
   return (
@@ -68,10 +63,6 @@ export function ConversationView({ watched, name, isNewest, now }: ConversationV
       <Fault error={error} />
     </>
   );
-}
-
-function askPage(run: string, name: string, from: number | undefined, signal: AbortSignal) {
-  return ask("conversation", { run, name, from: from ?? -PAGE, limit: PAGE, reasoning: true }, signal);
 }
 
 interface EntryProps {
@@ -185,9 +176,7 @@ function CallDetails({
   readonly name: string;
   readonly id: string;
 }) {
-  const { value, error } = useAsked(`call ${run} ${name} ${id}`, (signal) =>
-    ask("call", { run, name, id }, signal),
-  );
+  const { value, error } = useAnswer("call", { run, name, id });
   if (value === undefined)
     return error === undefined ? <p class="muted small">…</p> : <Fault error={error} />;
   return (

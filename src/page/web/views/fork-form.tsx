@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../core/json.js";
 import type { ForkPoint } from "../../api.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
-import { Choice, DoForm, Fault, Field, Quiet, Tick } from "../ui/parts.js";
-import { useAsked, useDoing, useOnceId } from "../use-asked.js";
+import { Choice, DoForm, Field, NotYet, Quiet, Tick } from "../ui/parts.js";
+import { useAnswer, useDoing, useOnceId } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 
@@ -39,11 +39,8 @@ export function ForkForm({ watched }: { readonly watched: WatchedRun }) {
 
 function ForkPointView({ watched, visit }: { readonly watched: WatchedRun; readonly visit: number }) {
   const { run } = watched;
-  const { value, error } = useAsked(`fork point ${run} ${visit}`, (signal) =>
-    ask("forkPoint", { run, visit }, signal),
-  );
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  const { value, error } = useAnswer("forkPoint", { run, visit });
+  if (value === undefined) return <NotYet asks="the run's store" error={error} />;
   return <ForkFrom run={run} point={value} />;
 }
 

@@ -1,11 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PackageAgent, PackageFacts, PackageFinding } from "../../api-run.js";
-import { ask } from "../ask.js";
 import { GraphView } from "../graph/graph-view.js";
 import { packagesHref } from "../routes.js";
-import { Choice, Fault, Quiet } from "../ui/parts.js";
+import { Choice, NotYet } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
-import { useAsked } from "../use-asked.js";
+import { useAnswer } from "../use-asked.js";
 import { visibleLine } from "../visible.js";
 import { counted } from "../words.js";
 import { StartForm } from "./start-form.js";
@@ -16,15 +15,12 @@ interface PackageViewProps {
 }
 
 export function PackageView({ taskQueue, packageId }: PackageViewProps) {
-  const { value, error } = useAsked(`package ${taskQueue} ${packageId}`, (signal) =>
-    ask("package", { taskQueue, packageId }, signal),
-  );
+  const { value, error } = useAnswer("package", { taskQueue, packageId });
   const name = visibleLine(value?.name ?? packageId);
   useEffect(() => {
     document.title = `${name} · Interlock`;
   }, [name]);
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the store …</Quiet> : <Fault error={error} />;
+  if (value === undefined) return <NotYet asks="the store" error={error} />;
   return <Shown taskQueue={taskQueue} facts={value} />;
 }
 

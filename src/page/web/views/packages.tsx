@@ -2,8 +2,8 @@ import { useEffect } from "preact/hooks";
 import type { StoreFacts } from "../../api.js";
 import { ask } from "../ask.js";
 import { packageHref, packagesHref } from "../routes.js";
-import { Choice, Fault, Quiet } from "../ui/parts.js";
-import { useAsked } from "../use-asked.js";
+import { Choice, NotYet, Quiet } from "../ui/parts.js";
+import { useAnswer, useAsked } from "../use-asked.js";
 import { visibleLine } from "../visible.js";
 
 /** The stores that workers have made known, and the packages of one. */
@@ -12,8 +12,7 @@ export function PackagesView({ taskQueue }: { readonly taskQueue: string }) {
     document.title = "Packages · Interlock";
   }, []);
   const { value, error } = useAsked("stores", storesAndOwn, 10_000);
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking Temporal …</Quiet> : <Fault error={error} />;
+  if (value === undefined) return <NotYet asks="Temporal" error={error} />;
   const { stores, own } = value;
   const chosen = storeOf(stores, taskQueue, own);
   return (
@@ -60,11 +59,8 @@ function storeName({ name, taskQueue, polled }: StoreFacts): string {
 }
 
 function Listed({ taskQueue }: { readonly taskQueue: string }) {
-  const { value, error } = useAsked(`packages ${taskQueue}`, (signal) =>
-    ask("packages", { taskQueue }, signal),
-  );
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the store …</Quiet> : <Fault error={error} />;
+  const { value, error } = useAnswer("packages", { taskQueue });
+  if (value === undefined) return <NotYet asks="the store" error={error} />;
   if (value.packages.length === 0) {
     return (
       <Quiet>

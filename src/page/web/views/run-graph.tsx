@@ -1,9 +1,8 @@
 import type { RunGraph } from "../../api-run.js";
-import { ask } from "../ask.js";
 import { type DrawnGraph, GraphView, type Standing } from "../graph/graph-view.js";
 import { type RunRoute, runHref } from "../routes.js";
 import { Quiet, Unanswered } from "../ui/parts.js";
-import { useAsked } from "../use-asked.js";
+import { useAnswer } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { bytes, counted } from "../words.js";
@@ -79,8 +78,7 @@ function withRefusedMoves(graph: RunGraph): DrawnGraph {
 /** A bundle run has no graph: what it has read of its workflow, where it writes, and what was said. */
 function BundleSteps({ watched, at }: { readonly watched: WatchedRun; readonly at: string }) {
   const { run, round } = watched;
-  const key = `bundle ${run}`;
-  const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
+  const { value, error } = useAnswer("bundle", { run }, { asOf: round });
   if (value?.bundle === undefined || value.bundle === null)
     return <Unanswered error={error} row={watched.description.value?.row} />;
   const { sessionFolder, steps, files, conversations } = value.bundle;

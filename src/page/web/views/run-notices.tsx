@@ -6,7 +6,7 @@ import { type Drafts, useDrafts } from "../drafts.js";
 import { runHref } from "../routes.js";
 import { DoForm, Field, Untold } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
-import { useAsked, useDoing } from "../use-asked.js";
+import { useAnswer, useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { ago, duration } from "../words.js";
@@ -22,7 +22,7 @@ interface NoticesProps {
 }
 
 function NoWorker({ since, now }: { readonly since: string | undefined; readonly now: number }) {
-  const session = useAsked("session", (signal) => ask("session", {}, signal));
+  const session = useAnswer("session", {});
   return (
     <div class="note warn">
       <p>

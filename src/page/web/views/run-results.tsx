@@ -2,7 +2,7 @@ import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
 import { Choice, Fault, Quiet, Unanswered } from "../ui/parts.js";
-import { useAsked } from "../use-asked.js";
+import { useAsked, useAnswer } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { bytes, counted } from "../words.js";
@@ -25,12 +25,7 @@ export function ResultsTab(props: ResultsProps) {
 /** The files that a run has written, newest first, each with its versions. */
 function WrittenFiles({ watched, at }: ResultsProps) {
   const { run, round } = watched;
-  const { value, error } = useAsked(
-    `writes ${run}`,
-    (signal) => ask("writes", { run }, signal),
-    undefined,
-    round,
-  );
+  const { value, error } = useAnswer("writes", { run }, { asOf: round });
   if (value === undefined) return <Unanswered error={error} row={watched.description.value?.row} />;
   const files = byPath(value.writes);
   const isNamed = (path: string) => path === at || path.endsWith(`/${at}`);
@@ -109,8 +104,7 @@ function Versions({ run, file: { path, versions } }: { readonly run: string; rea
 /** The files of a bundle run's session folder, as they are now. */
 function SessionFiles({ watched, at }: ResultsProps) {
   const { run, round } = watched;
-  const key = `bundle ${run}`;
-  const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
+  const { value, error } = useAnswer("bundle", { run }, { asOf: round });
   const files = value?.bundle?.files;
   if (files === undefined) {
     return <Unanswered error={error} row={watched.description.value?.row} />;

@@ -1,7 +1,6 @@
-import { ask } from "../ask.js";
 import { Fault, Unanswered } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
-import { useAsked } from "../use-asked.js";
+import { useAnswer } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { StoryChange } from "./visit-change.js";
@@ -48,12 +47,7 @@ export function StateTab({ watched }: { readonly watched: WatchedRun }) {
 }
 
 function Document({ watched: { run, round } }: { readonly watched: WatchedRun }) {
-  const { value, error } = useAsked(
-    `document ${run}`,
-    (signal) => ask("document", { run }, signal),
-    undefined,
-    round,
-  );
+  const { value, error } = useAnswer("document", { run }, { asOf: round });
   return (
     <section class="card">
       <h2>State document</h2>
@@ -65,12 +59,7 @@ function Document({ watched: { run, round } }: { readonly watched: WatchedRun })
 }
 
 function Story({ watched: { run, round } }: { readonly watched: WatchedRun }) {
-  const { value } = useAsked(
-    `story ${run}`,
-    (signal) => ask("graphState", { run }, signal),
-    undefined,
-    round,
-  );
+  const { value } = useAnswer("graphState", { run }, { asOf: round });
   if (value?.change === undefined || value.change === null) return null;
   return (
     <section class="card">

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
 import { type RunRoute, type RunTab, runHref } from "../routes.js";
-import { Facts, Fault, Phase, Quiet } from "../ui/parts.js";
+import { Facts, NotYet, Phase } from "../ui/parts.js";
 import { useNow } from "../use-asked.js";
 import { type WatchedRun, useRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -21,13 +21,7 @@ export function RunView({ route }: { readonly route: RunRoute }) {
   useEffect(() => {
     document.title = `${visibleLine(name)} · Interlock`;
   }, [name]);
-  if (value === undefined) {
-    return description.error === undefined ? (
-      <Quiet>Asking Temporal …</Quiet>
-    ) : (
-      <Fault error={description.error} />
-    );
-  }
+  if (value === undefined) return <NotYet asks="Temporal" error={description.error} />;
   return (
     <>
       <Head description={value} standing={standing.value} now={now} />

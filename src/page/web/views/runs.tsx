@@ -6,7 +6,7 @@ import { ask } from "../ask.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
 import { VirtualList } from "../ui/virtual-list.js";
-import { useAsked, useNow } from "../use-asked.js";
+import { useAnswer, useAsked, useNow } from "../use-asked.js";
 import { visibleLine } from "../visible.js";
 import { ago } from "../words.js";
 
@@ -32,11 +32,7 @@ const SINCE = [
 export function RunsView({ filter }: { readonly filter: RunsFilter }) {
   const now = useNow();
   const narrowing = narrowingOf(filter);
-  const questions = useAsked(
-    `questions ${JSON.stringify(narrowing)}`,
-    (signal) => ask("questions", narrowing, signal),
-    EVERY_MS,
-  );
+  const questions = useAnswer("questions", narrowing, { everyMs: EVERY_MS });
   // What waits stands above the list: rows that were there before would jump away from under a pointer.
   const isTopKnown = questions.value !== undefined || questions.error !== undefined;
   useEffect(() => {

@@ -3,7 +3,7 @@ import type { GraphStateChange } from "../../api-visit.js";
 import type { Visit } from "../../api-run.js";
 import { ask } from "../ask.js";
 import { Difference } from "../ui/difference.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { NotYet } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
@@ -33,8 +33,7 @@ export function VisitChange({
     undefined,
     endedAt === undefined ? round : 0,
   );
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  if (value === undefined) return <NotYet asks="the run's store" error={error} />;
   return (
     <>
       <h3>The state document</h3>

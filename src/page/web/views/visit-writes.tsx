@@ -1,5 +1,5 @@
 import { ask } from "../ask.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { NotYet, Quiet } from "../ui/parts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -26,8 +26,7 @@ export function VisitWrites({ watched, conversation, visit }: VisitWritesProps) 
     undefined,
     round,
   );
-  if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  if (value === undefined) return <NotYet asks="the run's store" error={error} />;
   if (value.length === 0) return <Quiet>It wrote no files in this visit.</Quiet>;
   return (
     <>
