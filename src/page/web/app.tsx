@@ -58,7 +58,7 @@ function Tab({
   readonly text: string;
 }) {
   return (
-    <a href={href} {...(isHere ? { "aria-current": "page" as const } : {})}>
+    <a href={href} aria-current={isHere ? "page" : undefined}>
       {text}
     </a>
   );

@@ -148,7 +148,7 @@ function Drawing({
             {hrefOf === undefined ? (
               box
             ) : (
-              <a href={hrefOf(id)} {...(chosen === id ? { "aria-current": "true" as const } : {})}>
+              <a href={hrefOf(id)} aria-current={chosen === id ? "true" : undefined}>
                 {box}
               </a>
             )}

@@ -67,7 +67,11 @@ export function NotYet({ asks, error }: NotYetProps) {
 
 /** The same where a run's store is asked that may have nothing of the run. */
 export function Unanswered({ error, row }: UntoldProps) {
-  return error === undefined ? <NotYet asks="the run's store" error={error} /> : <Untold error={error} row={row} />;
+  return error === undefined ? (
+    <NotYet asks="the run's store" error={error} />
+  ) : (
+    <Untold error={error} row={row} />
+  );
 }
 
 interface FieldProps {
@@ -145,6 +149,32 @@ export function Choice({ label, hint, value, options, onValue }: ChoiceProps) {
         </select>
       )}
     </Field>
+  );
+}
+
+interface SwitchProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly options: readonly (readonly [value: T, text: string])[];
+  readonly onValue: (value: T) => void;
+}
+
+/** Buttons of which one is pressed. */
+export function Switch<T extends string>({ label, value, options, onValue }: SwitchProps<T>) {
+  return (
+    <div class="row" role="group" aria-label={label}>
+      {options.map(([option, text]) => (
+        <button
+          key={option}
+          type="button"
+          class={option === value ? "main" : ""}
+          aria-pressed={option === value}
+          onClick={() => onValue(option)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { RunGraph, Visit } from "../../api-run.js";
 import { type RunRoute, runHref } from "../routes.js";
-import { Choice, Quiet } from "../ui/parts.js";
+import { Choice, Quiet, Switch } from "../ui/parts.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { amount, clock, cost, counted } from "../words.js";
@@ -108,7 +108,7 @@ const PARTS = [
 ] as const;
 
 function VisitView({ watched, visit, isNewest, now }: VisitViewProps) {
-  const [part, setPart] = useState<string>("said");
+  const [part, setPart] = useState<(typeof PARTS)[number][0]>("said");
   const { conversation, below } = visit;
   return (
     <>
@@ -118,19 +118,7 @@ function VisitView({ watched, visit, isNewest, now }: VisitViewProps) {
           <BelowLink run={below} />.
         </p>
       )}
-      <div class="row" role="group" aria-label={`Visit ${visit.visit}`}>
-        {PARTS.map(([name, text]) => (
-          <button
-            key={name}
-            type="button"
-            class={part === name ? "main" : ""}
-            aria-pressed={part === name}
-            onClick={() => setPart(name)}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
+      <Switch label={`Visit ${visit.visit}`} value={part} options={PARTS} onValue={setPart} />
       <div class="gap" />
       {part === "said" && conversation === undefined && <Quiet>Nothing was said in this visit.</Quiet>}
       {part === "said" && conversation !== undefined && (

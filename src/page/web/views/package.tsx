@@ -1,10 +1,11 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { PackageAgent, PackageFacts, PackageFinding } from "../../api-run.js";
 import { GraphView } from "../graph/graph-view.js";
 import { packagesHref } from "../routes.js";
 import { Choice, NotYet } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useAnswer } from "../use-asked.js";
+import { useTitle } from "../use-title.js";
 import { visibleLine } from "../visible.js";
 import { counted } from "../words.js";
 import { StartForm } from "./start-form.js";
@@ -17,9 +18,7 @@ interface PackageViewProps {
 export function PackageView({ taskQueue, packageId }: PackageViewProps) {
   const { value, error } = useAnswer("package", { taskQueue, packageId });
   const name = visibleLine(value?.name ?? packageId);
-  useEffect(() => {
-    document.title = `${name} · Interlock`;
-  }, [name]);
+  useTitle(name);
   if (value === undefined) return <NotYet asks="the store" error={error} />;
   return <Shown taskQueue={taskQueue} facts={value} />;
 }

@@ -1,16 +1,14 @@
-import { useEffect } from "preact/hooks";
 import type { StoreFacts } from "../../api.js";
 import { ask } from "../ask.js";
 import { packageHref, packagesHref } from "../routes.js";
 import { Choice, NotYet, Quiet } from "../ui/parts.js";
 import { useAnswer, useAsked } from "../use-asked.js";
+import { useTitle } from "../use-title.js";
 import { visibleLine } from "../visible.js";
 
 /** The stores that workers have made known, and the packages of one. */
 export function PackagesView({ taskQueue }: { readonly taskQueue: string }) {
-  useEffect(() => {
-    document.title = "Packages · Interlock";
-  }, []);
+  useTitle("Packages");
   const { value, error } = useAsked("stores", storesAndOwn, 10_000);
   if (value === undefined) return <NotYet asks="Temporal" error={error} />;
   const { stores, own } = value;

@@ -99,10 +99,7 @@ function BundleSteps({ watched, at }: { readonly watched: WatchedRun; readonly a
         <ul>
           {conversations.map(({ name, bytes: size }) => (
             <li key={name}>
-              <a
-                href={runHref(run, "graph", name)}
-                {...(at === name ? { "aria-current": "true" as const } : {})}
-              >
+              <a href={runHref(run, "graph", name)} aria-current={at === name ? "true" : undefined}>
                 Conversation {visibleLine(name)}
               </a>{" "}
               <span class="muted small">{bytes(size)}</span>

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
@@ -6,7 +8,6 @@ import { useAsked, useAnswer } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { bytes, counted } from "../words.js";
-import { useState } from "preact/hooks";
 import { languageOf } from "../text/code.js";
 import { SafeText } from "../ui/texts.js";
 import { WrittenFile, isMarkdown } from "./written-file.js";
@@ -32,32 +33,52 @@ function WrittenFiles({ watched, at }: ResultsProps) {
   const chosen = at === "" ? files[0] : files.find(({ path }) => isNamed(path));
   if (files.length === 0) return <Quiet>The run has written nothing yet.</Quiet>;
   return (
+    <Files
+      run={run}
+      title={`${counted(files.length, "file")} written`}
+      files={files.map(({ path, versions }) => ({
+        path,
+        about: `${bytes(versions[0]?.bytes ?? 0)}${versions.length > 1 ? `, ${versions.length} versions` : ""}`,
+      }))}
+      chosen={chosen?.path}
+    >
+      {chosen === undefined ? (
+        <Quiet>This run has not written that file.</Quiet>
+      ) : (
+        <Versions key={chosen.path} run={run} file={chosen} />
+      )}
+    </Files>
+  );
+}
+
+interface FilesProps {
+  readonly run: string;
+  readonly title: string;
+  readonly files: readonly { readonly path: string; readonly about: string }[];
+  readonly chosen: string | undefined;
+  /** The one that is open. */
+  readonly children: ComponentChildren;
+}
+
+/** Files, and beside them the one that is open. */
+function Files({ run, title, files, chosen, children }: FilesProps) {
+  return (
     <div class="split">
       <nav class="card" aria-label="Files">
-        <h2>{counted(files.length, "file")} written</h2>
+        <h2>{title}</h2>
         <ul class="files">
-          {files.map(({ path, versions }) => (
+          {files.map(({ path, about }) => (
             <li key={path}>
-              <a
-                href={runHref(run, "results", path)}
-                {...(path === chosen?.path ? { "aria-current": "true" as const } : {})}
-              >
+              <a href={runHref(run, "results", path)} aria-current={path === chosen ? "true" : undefined}>
                 {visibleLine(path)}
               </a>{" "}
-              <span class="muted small">
-                {bytes(versions[0]?.bytes ?? 0)}
-                {versions.length > 1 && `, ${versions.length} versions`}
-              </span>
+              <span class="muted small">{about}</span>
             </li>
           ))}
         </ul>
       </nav>
       <section class="card" aria-label="File">
-        {chosen === undefined ? (
-          <Quiet>This run has not written that file.</Quiet>
-        ) : (
-          <Versions key={chosen.path} run={run} file={chosen} />
-        )}
+        {children}
       </section>
     </div>
   );
@@ -112,28 +133,15 @@ function SessionFiles({ watched, at }: ResultsProps) {
   const chosen = files.find(({ path }) => path === at) ?? files[0];
   if (chosen === undefined) return <Quiet>The run has written nothing yet.</Quiet>;
   return (
-    <div class="split">
-      <nav class="card" aria-label="Files">
-        <h2>{counted(files.length, "file")} in the session folder</h2>
-        <ul class="files">
-          {files.map(({ path, bytes: size }) => (
-            <li key={path}>
-              <a
-                href={runHref(run, "results", path)}
-                {...(path === chosen.path ? { "aria-current": "true" as const } : {})}
-              >
-                {visibleLine(path)}
-              </a>{" "}
-              <span class="muted small">{size === null ? "" : bytes(size)}</span>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <section class="card" aria-label="File">
-        <h2 class="mono">{visibleLine(chosen.path)}</h2>
-        <Artifact key={chosen.path} run={run} path={chosen.path} version={chosen.sha256 ?? ""} />
-      </section>
-    </div>
+    <Files
+      run={run}
+      title={`${counted(files.length, "file")} in the session folder`}
+      files={files.map(({ path, bytes: size }) => ({ path, about: size === null ? "" : bytes(size) }))}
+      chosen={chosen.path}
+    >
+      <h2 class="mono">{visibleLine(chosen.path)}</h2>
+      <Artifact key={chosen.path} run={run} path={chosen.path} version={chosen.sha256 ?? ""} />
+    </Files>
   );
 }
 

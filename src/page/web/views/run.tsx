@@ -1,9 +1,9 @@
-import { useEffect } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
 import { type RunRoute, type RunTab, runHref } from "../routes.js";
 import { Facts, NotYet, Phase } from "../ui/parts.js";
 import { useNow } from "../use-asked.js";
 import { type WatchedRun, useRun } from "../use-run.js";
+import { useTitle } from "../use-title.js";
 import { visibleLine } from "../visible.js";
 import { ago, amount, clock, cost, duration } from "../words.js";
 import { ActionsTab } from "./run-actions.js";
@@ -17,10 +17,7 @@ export function RunView({ route }: { readonly route: RunRoute }) {
   const { description, standing } = watched;
   const { value } = description;
   const now = useNow();
-  const name = value === undefined ? route.run : runName(value);
-  useEffect(() => {
-    document.title = `${visibleLine(name)} · Interlock`;
-  }, [name]);
+  useTitle(value === undefined ? visibleLine(route.run) : runName(value));
   if (value === undefined) return <NotYet asks="Temporal" error={description.error} />;
   return (
     <>
@@ -156,11 +153,7 @@ function Tabs({ run, tab, kind, results }: TabsProps) {
   return (
     <nav class="tabs" aria-label="Parts of the run">
       {tabs.map(([name, text]) => (
-        <a
-          key={name}
-          href={runHref(run, name)}
-          {...(name === tab ? { "aria-current": "page" as const } : {})}
-        >
+        <a key={name} href={runHref(run, name)} aria-current={name === tab ? "page" : undefined}>
           {text}
         </a>
       ))}

@@ -7,6 +7,7 @@ import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
 import { VirtualList } from "../ui/virtual-list.js";
 import { useAnswer, useAsked, useNow } from "../use-asked.js";
+import { useTitle } from "../use-title.js";
 import { visibleLine } from "../visible.js";
 import { ago } from "../words.js";
 
@@ -35,9 +36,7 @@ export function RunsView({ filter }: { readonly filter: RunsFilter }) {
   const questions = useAnswer("questions", narrowing, { everyMs: EVERY_MS });
   // What waits stands above the list: rows that were there before would jump away from under a pointer.
   const isTopKnown = questions.value !== undefined || questions.error !== undefined;
-  useEffect(() => {
-    document.title = "Runs · Interlock";
-  }, []);
+  useTitle("Runs");
   return (
     <>
       <div class="head">

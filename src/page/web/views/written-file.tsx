@@ -3,7 +3,7 @@ import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { languageOf } from "../text/code.js";
 import { Difference } from "../ui/difference.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { Fault, Quiet, Switch } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useAsked } from "../use-asked.js";
 
@@ -20,28 +20,14 @@ export function WrittenFile({ run, write }: { readonly run: string; readonly wri
     ([form]) =>
       (form !== "read" || isMarkdown(path)) && (form !== "difference" || previousSha256 !== undefined),
   );
-  const [chosen, setForm] = useState<string>();
+  const [chosen, setForm] = useState<(typeof FORMS)[number][0]>();
   const form = forms.find(([name]) => name === chosen)?.[0] ?? forms[0]?.[0] ?? "source";
   const now = useContent(run, isKept ? sha256 : undefined);
   const before = useContent(run, form === "difference" ? previousSha256 : undefined);
   if (!isKept) return <Quiet>What was written is no longer kept.</Quiet>;
   return (
     <>
-      {forms.length > 1 && (
-        <div class="row" role="group" aria-label="How it is shown">
-          {forms.map(([name, text]) => (
-            <button
-              key={name}
-              type="button"
-              class={name === form ? "main" : ""}
-              aria-pressed={name === form}
-              onClick={() => setForm(name)}
-            >
-              {text}
-            </button>
-          ))}
-        </div>
-      )}
+      {forms.length > 1 && <Switch label="How it is shown" value={form} options={forms} onValue={setForm} />}
       <div class="gap" />
       <Fault error={now.error ?? before.error} />
       {now.value !== undefined && now.value === null && <Quiet>It is no text, or no longer kept.</Quiet>}
