@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { historyGrowth } from "../../client/history-growth.js";
 import { type EventsFrom, eventPages } from "../../client/run-events.js";
+import { defined } from "../../core/defined.js";
 import { nextPause } from "../../core/pace.js";
 import type { RunPhase } from "../../core/run/phase.js";
 import type { LiveMessages } from "../api.js";
@@ -132,22 +133,13 @@ async function liveOf(
   { reader, runId }: RunPlace,
   last: StoredLive | undefined,
 ): Promise<StoredLive | undefined> {
-  const since =
-    last === undefined
-      ? {}
-      : {
-          since: {
-            execution: last.execution,
-            visit: last.visit,
-            turn: last.turn,
-            attempt: last.attempt,
-            offset: last.offset,
-          },
-        };
-  return (
-    (answered(await reader.ask("read.live", { run: runId, ...since }))
-      .answer as unknown as StoredLive | null) ?? undefined
-  ); // as the store reads it
+  const asked = { run: runId, ...defined({ since: last && placeOf(last) }) };
+  const { answer } = answered(await reader.ask("read.live", asked));
+  return (answer as unknown as StoredLive | null) ?? undefined; // as the store reads it
+}
+
+function placeOf({ execution, visit, turn, attempt, offset }: StoredLive) {
+  return { execution, visit, turn, attempt, offset };
 }
 
 async function sendPiece(stream: MessageStream, live: StoredLive): Promise<void> {

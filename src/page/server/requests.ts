@@ -157,11 +157,16 @@ export function parseLive(asked: unknown): z.infer<typeof liveSchema> {
 
 function parsed<T>(schema: z.ZodType<T>, asked: unknown): T {
   const unbounded = boundsProblem(asked, BOUNDS);
-  const result = unbounded === undefined ? schema.safeParse(asked) : undefined;
-  if (result?.success === true) return result.data;
-  const [first] = schemaErrors(result?.error.issues ?? (unbounded === undefined ? [] : [unbounded]));
+  if (unbounded !== undefined) throw notValid([unbounded]);
+  const result = schema.safeParse(asked);
+  if (result.success) return result.data;
+  throw notValid(result.error.issues);
+}
+
+function notValid(issues: Parameters<typeof schemaErrors>[0]): PageRefusal {
+  const [first] = schemaErrors(issues);
   const place = first?.path || "the request";
-  throw new PageRefusal(400, "E_SCHEMA_VALIDATION", `${place}: ${first?.message ?? "is not valid"}.`);
+  return new PageRefusal(400, "E_SCHEMA_VALIDATION", `${place}: ${first?.message ?? "is not valid"}.`);
 }
 
 /** A query as a record. Throws a `PageRefusal` for a name that is there twice. */
