@@ -85,7 +85,7 @@ async function tryWays(directory: string, request: FetchRequest): Promise<FetchO
       onProgress?.(`Fetching the Temporal CLI ${FETCHED_CLI_VERSION} with ${way.name} (45 MB, once).`);
       const path = await bringPatiently(way, { directory: attempt, environment, onProgress, signal });
       const version = await install(path, cachedCliPath(cacheDir), signal);
-      await syncDirectory(directory);
+      await sync(directory);
       onProgress?.(`The Temporal CLI ${version} is ready.`);
       return { kind: "fetched", path: cachedCliPath(cacheDir), version };
     } catch (error) {
@@ -114,12 +114,7 @@ async function bringPatiently(way: FetchWay, job: FetchJob): Promise<string> {
 async function install(path: string, target: string, signal?: AbortSignal): Promise<string> {
   if (!(await lstat(path)).isFile()) throw new Error("what came is not a regular file");
   await chmod(path, 0o755);
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await sync(path);
   const check = await checkPinnedVersion(path, signal);
   if (!check.usable) throw new Error(check.reason);
   await rename(path, target);
@@ -138,7 +133,8 @@ async function removeLeftovers(directory: string): Promise<void> {
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
+/** Makes what was written to a file, or to a directory's list, durable. */
+async function sync(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {
     await handle.sync();
