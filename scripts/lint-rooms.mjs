@@ -29,28 +29,28 @@ export function lintRules() {
   return {
     overrides: [...places, ...alone]
       .filter((place) => roomOf(place) !== undefined)
-      .map((place) => ruleFor(place, files, [...places], alone)),
+      .map((place) => ruleFor(place, files, [...places])),
   };
 }
 
-function ruleFor(place, files, places, alone) {
-  const isFile = alone.includes(place);
+function ruleFor(place, files, places) {
+  const isFile = files.includes(place);
   const room = roomOf(place);
   const { rooms, packages } = ROOMS[room];
   const from = isFile ? posix.dirname(place) : place;
-  const mayUse = (other) => other === room || rooms.includes(other);
-  const folders = places
-    .filter((other) => !mayUse(roomOf(other)) && !alone.some((file) => posix.dirname(file) === other))
-    .map((other) => `${escaped(toward(from, other))}[^/]+`);
-  const singles = files
-    .filter(
-      (other) => !mayUse(roomOf(other)) && alone.some((file) => posix.dirname(file) === posix.dirname(other)),
-    )
-    .map((other) => `${escaped(toward(from, posix.dirname(other)) + posix.basename(other, ".ts"))}\\.js`);
+  const mayUse = (file) => roomOf(file) === room || rooms.includes(roomOf(file));
+  // A folder in which some files are rooms of their own may be refused in part.
+  const ours = places.flatMap((folder) => {
+    const inside = files.filter((file) => posix.dirname(file) === folder);
+    const barred = inside.filter((file) => !mayUse(file));
+    const begin = escaped(toward(from, folder));
+    if (barred.length === inside.length) return [`${begin}[^/]+`];
+    return barred.map((file) => `${begin}${escaped(posix.basename(file, ".ts"))}\\.js`);
+  });
   const libraries = LIBRARIES.filter((name) => !packages.includes(name)).map(
     (name) => `${escaped(name)}(?:/.+)?`,
   );
-  const refused = [...folders, ...singles, ...libraries, ...(packages.includes("node") ? [] : ["node:.+"])];
+  const refused = [...ours, ...libraries, ...(packages.includes("node") ? [] : ["node:.+"])];
   const message = `${room} may import ${[...rooms, ...packages].join(", ") || "nothing"} (scripts/rooms.json).`;
   return {
     files: isFile ? [`src/${place}`] : patternsOf(place, files),
