@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { jsonIn } from "../core/json.js";
+import { bodyWithin } from "../web/request-body.js";
 import { completionBody, completionEvents, estimateUsage } from "./completion.js";
 import { decide } from "./decide.js";
-import { type EarlierRun, newMemory } from "./memory.js";
+import { type EarlierRun, type Memory, newMemory } from "./memory.js";
 import { type ChatRequest, REHEARSAL_MODEL, type Turn, chatRequestSchema } from "./wire.js";
 
 const HOST = "127.0.0.1";
@@ -61,7 +63,9 @@ export async function startRehearsalModel(options: RehearsalOptions = {}): Promi
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     else socket.destroy();
   });
-  const port = await listen(server, options.port ?? 0);
+  server.listen(options.port ?? 0, HOST);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has such an address
   return {
     baseUrl: `http://${HOST}:${port}/v1`,
     get requests() {
@@ -79,27 +83,27 @@ export async function startRehearsalModel(options: RehearsalOptions = {}): Promi
 /** Owns what changes: the memory of `decide` and the counters. Its calls do not overlap: `answer` is synchronous. */
 class Rehearsal {
   requests = 0;
-  #memory;
-  #calls = 0;
-  readonly #onRequest: RehearsalOptions["onRequest"];
+  private memory: Memory;
+  private calls = 0;
+  private readonly onRequest: RehearsalOptions["onRequest"];
   /** Sets this server's ids apart from those of an earlier one that served the same run. */
-  readonly #tag = randomBytes(4).toString("hex");
+  private readonly tag = randomBytes(4).toString("hex");
 
   constructor(options: RehearsalOptions) {
-    this.#memory = newMemory(options);
-    this.#onRequest = options.onRequest;
+    this.memory = newMemory(options);
+    this.onRequest = options.onRequest;
   }
 
   answer(request: ChatRequest, body: string): { id: string; turn: Turn; callIds: string[] } {
-    const { turn, memory } = decide(request, this.#memory);
-    this.#memory = memory;
+    const { turn, memory } = decide(request, this.memory);
+    this.memory = memory;
     this.requests += 1;
     const callIds = turn.calls.map(() => {
-      this.#calls += 1;
-      return `call_${this.#tag}_${this.#calls}`;
+      this.calls += 1;
+      return `call_${this.tag}_${this.calls}`;
     });
-    this.#onRequest?.({ number: this.requests, body, answer: turn });
-    return { id: `chatcmpl-${this.#tag}-${this.requests}`, turn, callIds };
+    this.onRequest?.({ number: this.requests, body, answer: turn });
+    return { id: `chatcmpl-${this.tag}-${this.requests}`, turn, callIds };
   }
 }
 
@@ -183,21 +187,7 @@ function parseRequest(body: string): ChatRequest {
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const tooLarge = new HttpError(413, "body_too_large", `A body may have ${MAX_BODY_BYTES} bytes at most.`);
-  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) {
-        chunks.length = 0;
-        reject(tooLarge);
-      } else chunks.push(chunk);
-    });
-    request.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-    request.on("error", reject);
-    request.on("close", () => reject(new Error("The client went away.")));
-  });
+  return (await bodyWithin(request, MAX_BODY_BYTES, tooLarge)).toString("utf8");
 }
 
 function requireMethod(request: IncomingMessage, response: ServerResponse, method: string): void {
@@ -220,16 +210,6 @@ class HttpError extends Error {
     this.status = status;
     this.code = code;
   }
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, HOST, () => {
-      server.off("error", reject);
-      resolve((server.address() as AddressInfo).port); // a TCP server that listens has such an address
-    });
-  });
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -7,6 +7,7 @@ import {
   refusalOf,
 } from "../../web/foreign-requests.js";
 import { type Listening, listening } from "../../web/listening.js";
+import { bodyWithin } from "../../web/request-body.js";
 import { LIVE_PATH, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_STREAMS, ROUTES, type RouteName } from "../api.js";
 import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
 import { PageRefusal, WrongMethod, toRefusal } from "./faults.js";
@@ -234,32 +235,15 @@ async function bodyOf(request: IncomingMessage, query: URLSearchParams): Promise
   if (query.size > 0)
     throw new PageRefusal(400, "E_SCHEMA_VALIDATION", "What changes something is said in the body.");
   const tooLarge = new PageRefusal(413, "E_WRITE_LIMIT", `A request has at most ${MAX_BODY_BYTES} bytes.`);
-  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge;
-  const bytes = await bytesOf(request, tooLarge);
+  const bytes = await bodyWithin(request, MAX_BODY_BYTES, tooLarge).catch((error: unknown) => {
+    if (error === tooLarge || request.complete) throw error;
+    throw new PageRefusal(400, "REFUSED", "The request was cut off.", error); // who goes away has asked for nothing
+  });
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw new PageRefusal(400, "E_SCHEMA_VALIDATION", "The body is no JSON in UTF-8.", error);
   }
-}
-
-/** All of a body, up to its bound. Who goes away before it has come has asked for nothing. */
-async function bytesOf(request: IncomingMessage, tooLarge: PageRefusal): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    // Who sends too much is told so: the connection is not cut.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      const piece = Buffer.from(chunk as Uint8Array); // no encoding is set
-      bytes += piece.length;
-      if (bytes > MAX_BODY_BYTES) throw tooLarge;
-      chunks.push(piece);
-    }
-  } catch (error) {
-    if (error === tooLarge || request.complete) throw error;
-    throw new PageRefusal(400, "REFUSED", "The request was cut off.", error);
-  }
-  return Buffer.concat(chunks);
 }
 
 function sendJson(response: ServerResponse, status: number, answer: object): void {
