@@ -4,6 +4,7 @@ import { checkOutputs } from "./check-step.js";
 import { checkCalls } from "./engine-nodes.js";
 import { type Finding, errorFinding, listNames, quote, warningFinding } from "./findings.js";
 import { reachableNodes } from "./graph.js";
+import { repeatsIn } from "./repeats.js";
 import type { GraphFile } from "./schemas.js";
 
 /** The rules on a graph that its schema cannot say (contracts §2). */
@@ -39,17 +40,10 @@ export function checkAgentId(
 }
 
 function checkNodeIds(file: string, graph: GraphFile): readonly Finding[] {
-  const findings: Finding[] = [];
-  const first = new Map<string, number>();
-  for (const [index, node] of graph.nodes.entries()) {
-    const known = first.get(node.id);
-    if (known === undefined) first.set(node.id, index);
-    else {
-      const sentence = `the id ${quote(node.id)} belongs to nodes[${known}] already: give each node its own`;
-      findings.push(errorFinding(file, `$.nodes[${index}].id`, sentence));
-    }
-  }
-  return findings;
+  return repeatsIn(graph.nodes.map(({ id }) => id)).map(({ key, index, first }) => {
+    const sentence = `the id ${quote(key)} belongs to nodes[${first}] already: give each node its own`;
+    return errorFinding(file, `$.nodes[${index}].id`, sentence);
+  });
 }
 
 function checkEnds(file: string, graph: GraphFile): readonly Finding[] {
@@ -69,18 +63,11 @@ function checkEnds(file: string, graph: GraphFile): readonly Finding[] {
 }
 
 function checkDefaults(file: string, graph: GraphFile): readonly Finding[] {
-  const findings: Finding[] = [];
-  const first = new Map<string, number>();
-  for (const [index, edge] of graph.edges.entries()) {
-    if (!edge.isDefault) continue;
-    const known = first.get(edge.from);
-    if (known === undefined) first.set(edge.from, index);
-    else {
-      const sentence = `edges[${known}] is the default out of ${quote(edge.from)} already: keep one of the two`;
-      findings.push(errorFinding(file, `$.edges[${index}].isDefault`, sentence));
-    }
-  }
-  return findings;
+  const sources = graph.edges.map(({ from, isDefault }) => (isDefault ? from : undefined));
+  return repeatsIn(sources).map(({ key, index, first }) => {
+    const sentence = `edges[${first}] is the default out of ${quote(key)} already: keep one of the two`;
+    return errorFinding(file, `$.edges[${index}].isDefault`, sentence);
+  });
 }
 
 function checkAgents(
@@ -146,15 +133,10 @@ function checkShapeOfWalk(file: string, graph: GraphFile): readonly Finding[] {
 
 /** An edge of the same label between the same nodes under the same condition: nobody can tell it from the first. */
 function checkTwins(file: string, graph: GraphFile): readonly Finding[] {
-  const first = new Map<string, number>();
-  return graph.edges.flatMap(({ from, to, label, conditionText, conditionExpr }, index) => {
-    const key = canonicalJson(defined({ from, to, label, conditionText, conditionExpr }));
-    const known = first.get(key);
-    if (known !== undefined)
-      return [
-        warningFinding(file, `$.edges[${index}]`, `is edges[${known}] once more: remove one of the two`),
-      ];
-    first.set(key, index);
-    return [];
-  });
+  const edges = graph.edges.map(({ from, to, label, conditionText, conditionExpr }) =>
+    canonicalJson(defined({ from, to, label, conditionText, conditionExpr })),
+  );
+  return repeatsIn(edges).map(({ index, first }) =>
+    warningFinding(file, `$.edges[${index}]`, `is edges[${first}] once more: remove one of the two`),
+  );
 }

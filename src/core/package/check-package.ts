@@ -15,6 +15,7 @@ import {
   warningFinding,
 } from "./findings.js";
 import { foldPath, normalizePackagePath, packagePathProblem } from "./package-path.js";
+import { repeatsIn } from "./repeats.js";
 import {
   type Agent,
   type AgentsFile,
@@ -252,15 +253,8 @@ export function checkAssetsDir(manifest: Manifest, files: FileIndex): readonly F
 }
 
 function checkUnique(file: string, list: string, ids: readonly string[]): readonly Finding[] {
-  const first = new Map<string, number>();
-  const findings: Finding[] = [];
-  for (const [index, id] of ids.entries()) {
-    const known = first.get(id);
-    if (known === undefined) first.set(id, index);
-    else {
-      const sentence = `the id ${quote(id)} belongs to ${list}[${known}] already: give each its own`;
-      findings.push(errorFinding(file, `$.${list}[${index}].id`, sentence));
-    }
-  }
-  return findings;
+  return repeatsIn(ids).map(({ key, index, first }) => {
+    const sentence = `the id ${quote(key)} belongs to ${list}[${first}] already: give each its own`;
+    return errorFinding(file, `$.${list}[${index}].id`, sentence);
+  });
 }
