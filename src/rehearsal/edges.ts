@@ -1,3 +1,4 @@
+import { addToList } from "../core/add-to-list.js";
 import { type JsonObject, jsonIn } from "../core/json.js";
 import type { AllowedEdge } from "./shells.js";
 import type { RunState } from "./state-document.js";
@@ -123,9 +124,7 @@ export function towardsEnd<E extends AllowedEdge>(
 /** Steps from each node to the nearest node at which a run completes: type end, or nothing comes after. */
 function distancesToEnd(graph: Graph, isPassable: (edge: GraphEdge) => boolean): ReadonlyMap<string, number> {
   const predecessors = new Map<string, string[]>();
-  for (const edge of graph.edges.filter(isPassable)) {
-    predecessors.set(edge.to, [...(predecessors.get(edge.to) ?? []), edge.from]);
-  }
+  for (const { from, to } of graph.edges.filter(isPassable)) addToList(predecessors, to, from);
   const distances = new Map<string, number>();
   for (const node of graph.nodes) {
     if (node.type === "end" || graph.successors.get(node.id)?.length === 0) distances.set(node.id, 0);

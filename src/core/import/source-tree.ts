@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import type { Result } from "../errors.js";
 import { fail, ok } from "../errors.js";
 
@@ -33,9 +34,9 @@ export class SourceTree {
     this.files = withPlainNames(files);
     this.paths = [...this.files.keys()].sort();
     for (const path of this.paths) {
-      push(this.byName, nameOf(path), path);
-      push(this.bySpelling, spellingOf(path), path);
-      push(this.folders, folderOf(path), path);
+      addToList(this.byName, nameOf(path), path);
+      addToList(this.bySpelling, spellingOf(path), path);
+      addToList(this.folders, folderOf(path), path);
       for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder))
         this.ancestors.add(folder);
     }
@@ -104,12 +105,6 @@ function withPlainNames(files: SourceFiles): SourceFiles {
 
 function spellingOf(path: string): string {
   return path.normalize("NFC").toLowerCase();
-}
-
-function push(map: Map<string, string[]>, key: string, value: string): void {
-  const known = map.get(key);
-  if (known === undefined) map.set(key, [value]);
-  else known.push(value);
 }
 
 function sharedEnd(one: readonly string[], other: readonly string[]): number {

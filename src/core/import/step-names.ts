@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { SENDS, isPassedOver, leadsByColon } from "./directives.js";
 import { ASIDE } from "./line-words.js";
 import { isBelow } from "./references.js";
@@ -52,15 +53,15 @@ export class StepNames {
     this.steps = stepsBelow(tree, folder);
     for (const path of this.steps) {
       const stem = nameOf(path).replace(/\.md$/, "");
-      if (/\d/.test(stem) || stem.startsWith("step-")) push(this.byStem, stem.toLowerCase(), path);
-      for (const beginning of beginningsOf(stem.toLowerCase())) push(this.byBeginning, beginning, path);
+      if (/\d/.test(stem) || stem.startsWith("step-")) addToList(this.byStem, stem.toLowerCase(), path);
+      for (const beginning of beginningsOf(stem.toLowerCase())) addToList(this.byBeginning, beginning, path);
       const numeral = numeralOf(path);
-      if (numeral !== undefined) push(this.byNumeral, numeral, path);
+      if (numeral !== undefined) addToList(this.byNumeral, numeral, path);
       if (numeral !== undefined && /[a-z]/.test(numeral))
-        push(this.lettered, Number.parseInt(numeral, 10), path);
+        addToList(this.lettered, Number.parseInt(numeral, 10), path);
       if (resumesRun(path)) continue;
       const titles = [plain(stem.replaceAll(/[-_]+/g, " ")), plain(headingOf(tree.text(path)))];
-      for (const title of new Set(titles)) if (title.length > 1) push(this.byTitle, title, path);
+      for (const title of new Set(titles)) if (title.length > 1) addToList(this.byTitle, title, path);
     }
   }
 
@@ -206,10 +207,4 @@ function beginningsOf(stem: string): readonly string[] {
 
 function headingOf(text: string): string {
   return /^#{1,3}\s{1,4}([^\n]{1,200})/m.exec(text.slice(0, 8_000))?.[1] ?? "";
-}
-
-function push<Key>(map: Map<Key, string[]>, key: Key, path: string): void {
-  const known = map.get(key);
-  if (known === undefined) map.set(key, [path]);
-  else known.push(path);
 }

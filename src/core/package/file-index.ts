@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { foldPath } from "./package-path.js";
 
 /** The files of a package by every name that a check asks for; paths are canonical. */
@@ -16,10 +17,7 @@ export function indexFiles(paths: readonly string[]): FileIndex {
   const byName = new Map<string, string[]>();
   for (const path of paths) {
     byFold.set(foldPath(path), path);
-    const name = lastName(path);
-    const alike = byName.get(name);
-    if (alike === undefined) byName.set(name, [path]);
-    else alike.push(path);
+    addToList(byName, lastName(path), path);
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
       folders.add(path.slice(0, slash));
     }

@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { utf8Length } from "../text.js";
 import type { GraphEdge, GraphNode, WorkflowGraph } from "./graph.js";
 
@@ -87,10 +88,6 @@ function withoutFiles(node: GraphNode, isBorder: boolean): GraphNode {
 
 function edgesByNode({ edges }: WorkflowGraph): ReadonlyMap<string, readonly GraphEdge[]> {
   const found = new Map<string, GraphEdge[]>();
-  for (const edge of edges) {
-    const known = found.get(edge.from);
-    if (known === undefined) found.set(edge.from, [edge]);
-    else known.push(edge);
-  }
+  for (const edge of edges) addToList(found, edge.from, edge);
   return found;
 }

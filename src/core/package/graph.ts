@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { defined } from "../defined.js";
 import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
@@ -168,11 +169,7 @@ export function reachableNodes(graph: {
   readonly edges: readonly Pick<GraphEdge, "from" | "to">[];
 }): ReadonlySet<string> {
   const successors = new Map<string, string[]>();
-  for (const edge of graph.edges) {
-    const targets = successors.get(edge.from);
-    if (targets === undefined) successors.set(edge.from, [edge.to]);
-    else targets.push(edge.to);
-  }
+  for (const { from, to } of graph.edges) addToList(successors, from, to);
   const reached = new Set([graph.entryNodeId]);
   for (const nodeId of reached) {
     for (const target of successors.get(nodeId) ?? []) reached.add(target);

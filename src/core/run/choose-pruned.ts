@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { type RunPhase, isOverPhase } from "./phase.js";
 
 /** What of a run decides whether it is pruned. Times are ISO, UTC. */
@@ -39,8 +40,7 @@ export function withoutNeeded<R extends PrunableRun>(
   const gone = new Map(going.map((run) => [run.runId, run]));
   const below = new Map<string, R[]>();
   for (const run of going) {
-    if (run.parentRunId === undefined) continue;
-    below.set(run.parentRunId, [...(below.get(run.parentRunId) ?? []), run]);
+    if (run.parentRunId !== undefined) addToList(below, run.parentRunId, run);
   }
   const stay = (run: PrunableRun): void => {
     const source = gone.get(run.forkedFrom?.runId ?? "");

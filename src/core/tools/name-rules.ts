@@ -1,3 +1,4 @@
+import { addToList } from "../add-to-list.js";
 import { NOT_ACCESSIBLE, NOT_WRITABLE, TEMPLATES } from "./protected-names.js";
 
 /**
@@ -132,7 +133,7 @@ function indexOf(texts: readonly string[], hasShortNames: boolean): RuleIndex {
   for (const item of all) {
     const [only, ...others] = item.patterns[0]?.parts ?? [];
     if (only === undefined || others.length > 0) wild.push(item);
-    else exact.set(only, [...(exact.get(only) ?? []), item]);
+    else addToList(exact, only, item);
   }
   return { all, exact, wild };
 }

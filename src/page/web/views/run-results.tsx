@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { addToList } from "../../../core/add-to-list.js";
 import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
@@ -92,11 +93,7 @@ interface WrittenPath {
 
 function byPath(writes: readonly FileWrite[]): readonly WrittenPath[] {
   const found = new Map<string, FileWrite[]>();
-  for (const write of writes.toReversed()) {
-    const versions = found.get(write.path);
-    if (versions === undefined) found.set(write.path, [write]);
-    else versions.push(write);
-  }
+  for (const write of writes.toReversed()) addToList(found, write.path, write);
   return [...found].map(([path, versions]) => ({ path, versions }));
 }
 
