@@ -1,4 +1,5 @@
 import type { ErrorCode, Fault } from "../errors.js";
+import { newest } from "../newest.js";
 import { cutText, utf8Length } from "../text.js";
 import type {
   ArtifactType,
@@ -36,6 +37,8 @@ export const MAX_ERRORS = 50;
 export const MAX_ERROR_BYTES = 12 * 1024;
 export const MAX_SNAPSHOTS = 20;
 export const MAX_HISTORY_BYTES = 64 * 1024;
+const MOST_ERRORS = { count: MAX_ERRORS, size: MAX_ERROR_BYTES };
+const MOST_SNAPSHOTS = { count: MAX_SNAPSHOTS, size: MAX_HISTORY_BYTES };
 const MAX_MESSAGE_CHARS = 300;
 const MAX_ID_CHARS = 200;
 
@@ -47,7 +50,7 @@ export function reduceVisit(state: GraphState, event: VisitEvent): GraphState {
     case "artifact":
       return { ...state, artifactPaths: { ...state.artifactPaths, [event.type]: event.path } };
     case "error":
-      return { ...state, errors: newest([...state.errors, event.error], MAX_ERRORS, MAX_ERROR_BYTES) };
+      return { ...state, errors: newest([...state.errors, event.error], MOST_ERRORS, jsonBytes) };
     case "blocked":
       return {
         ...state,
@@ -107,18 +110,12 @@ export function withoutHistory(state: GraphState): StateSnapshotState {
 /** The state with one snapshot more at the end of its history; none is left while the newest is too large alone. */
 export function withSnapshot(state: GraphState, snapshot: StateSnapshot): GraphState {
   const history = [...state.stateHistory, snapshot];
-  return { ...state, stateHistory: newest(history, MAX_SNAPSHOTS, MAX_HISTORY_BYTES) };
+  return { ...state, stateHistory: newest(history, MOST_SNAPSHOTS, jsonBytes) };
 }
 
-function newest<T>(items: readonly T[], maxItems: number, maxBytes: number): T[] {
-  let bytes = 0;
-  let first = items.length;
-  while (first > Math.max(0, items.length - maxItems)) {
-    bytes += utf8Length(JSON.stringify(items[first - 1])) + 1;
-    if (bytes > maxBytes) break;
-    first -= 1;
-  }
-  return items.slice(first);
+/** What an item takes in a list. */
+function jsonBytes(item: object): number {
+  return utf8Length(JSON.stringify(item)) + 1;
 }
 
 function without(
