@@ -1,3 +1,4 @@
+import { fieldOf } from "../core/json.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import { NO_USAGE, about, tokensInWords } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
@@ -81,9 +82,4 @@ function failureOf(output: unknown): string | undefined {
   const error = fieldOf(output, "error");
   const code = fieldOf(error, "code");
   return typeof code === "string" ? code : typeof error === "string" ? excerpt(error, 60) : "refused";
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined; // it has that field
 }

@@ -1,6 +1,6 @@
 import type { RunFacts, StoreReader, StoredEvents } from "../contract/reads.js";
 import { isRefusal } from "../core/run/refusals.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { fieldOf } from "../core/json.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -82,7 +82,7 @@ async function refusalsOf(reader: StoreReader, run: string): Promise<readonly Re
   const refusals: RefusedCall[] = [];
   for await (const event of eventsOf(reader, run)) {
     if (event.kind !== "tool.exec") continue;
-    const code = codeIn(event.output as JsonValue | undefined); // of a line of JSON
+    const code = codeIn(event.output);
     if (code !== undefined && isRefusal(code))
       refusals.push({ nodeId: event.nodeId, tool: event.toolName, code });
   }
@@ -102,15 +102,9 @@ export async function* eventsOf(reader: StoreReader, run: string): AsyncGenerato
 }
 
 /** The error code of a call's result. */
-function codeIn(output: JsonValue | undefined): string | undefined {
-  const error = fieldOf(output, "error");
-  const code = fieldOf(error, "code");
+function codeIn(output: unknown): string | undefined {
+  const code = fieldOf(fieldOf(output, "error"), "code");
   return typeof code === "string" ? code : undefined;
-}
-
-function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined; // no list
 }
 
 const PROJECT = "@project/";

@@ -14,6 +14,14 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !isList(value);
 }
 
+/** What stands under a name, a field of the value's own; undefined where there is none, or no object. */
+export function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined;
+export function fieldOf(value: unknown, name: string): unknown;
+export function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined; // it has that field
+}
+
 /** What a text says as JSON; undefined where it is none. */
 export function jsonIn(text: string): JsonValue | undefined {
   try {

@@ -9,7 +9,7 @@ import type {
   TranscriptEntry,
 } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import { type JsonObject, type JsonValue, jsonIn, objectOf } from "../core/json.js";
+import { type JsonValue, fieldOf, jsonIn, objectOf } from "../core/json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
@@ -174,9 +174,9 @@ function summaryOf(argumentsJson: string): string {
 }
 
 function outcomeOf(output: JsonValue | undefined): string {
-  const { ok: done, success, error } = (output ?? {}) as JsonObject; // a tool's result, summarised
+  const { ok: done, success, error } = objectOf(output);
   if (done !== false && success !== false) return "ok";
-  const code = typeof error === "object" && error !== null && "code" in error ? error["code"] : undefined;
+  const code = fieldOf(error, "code");
   return typeof code === "string" ? code : "failed";
 }
 
@@ -186,7 +186,7 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning", "thinking"];
 function reasoningOf({ provider }: AssistantEntry): string | undefined {
   const message = provider?.message ?? {};
   for (const field of REASONING_FIELDS) {
-    const value = Object.hasOwn(message, field) ? message[field] : undefined;
+    const value = fieldOf(message, field);
     if (typeof value === "string" && value !== "") return value;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
+import { type JsonObject, type JsonValue, fieldOf, objectOf } from "../core/json.js";
 import { callOf, usesOf, variableOf } from "../core/package/condition-uses.js";
 import type { ConditionData } from "../core/package/graph.js";
 import { weigh } from "../core/package/json-logic.js";
@@ -95,8 +95,7 @@ class Solving {
 function withValue(object: JsonObject, keys: readonly string[], value: JsonValue): JsonObject {
   const [key = "", ...deeper] = keys;
   if (deeper.length === 0) return { ...object, [key]: value };
-  const inner = Object.hasOwn(object, key) ? object[key] : undefined;
-  return { ...object, [key]: withValue(objectOf(inner), deeper, value) };
+  return { ...object, [key]: withValue(objectOf(fieldOf(object, key)), deeper, value) };
 }
 
 /** Texts and numbers that an expression compares with: what is read by name is none of them. */

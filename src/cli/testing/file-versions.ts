@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, jsonIn } from "../../core/json.js";
+import { type JsonValue, fieldOf, jsonIn } from "../../core/json.js";
 import type { ChatMessage } from "../../model/chat.js";
 
 /**
@@ -55,7 +55,6 @@ export function mapped(value: JsonValue, replace: (text: string) => string): Jso
 
 /** A field of an object that is a text. */
 export function textIn(value: JsonValue | undefined, name: string): string | undefined {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  const field = (value as JsonObject)[name]; // it has that key
+  const field = fieldOf(value, name);
   return typeof field === "string" ? field : undefined;
 }

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
 import type { Agent } from "../package/schemas.js";
 import { cutText } from "../text.js";
 import { type Element, findElement, findElements, plainText, withoutComments } from "./markup.js";
@@ -124,14 +124,14 @@ export function agentOfPackage(agent: Agent): BundleAgent {
 
 /** An agent as module sources hold it, before an installer makes the XML form: the root key is `agent`. */
 export function agentOfYaml(yaml: JsonObject): Result<BundleAgent> {
-  const agent = field(yaml, "agent");
-  const metadata = isObject(agent) ? field(agent, "metadata") : undefined;
+  const agent = fieldOf(yaml, "agent");
+  const metadata = isObject(agent) ? fieldOf(agent, "metadata") : undefined;
   if (!isObject(agent) || !isObject(metadata) || textField(metadata, "name") === "") {
     return fail("E_AGENT_NOT_FOUND", "The file holds no agent with a name in its metadata.");
   }
-  const found = field(agent, "persona");
+  const found = fieldOf(agent, "persona");
   const persona = isObject(found) ? found : {};
-  const principles = field(persona, "principles");
+  const principles = fieldOf(persona, "principles");
   return ok({
     name: textField(metadata, "name"),
     title: textField(metadata, "title") || textField(metadata, "name"),
@@ -140,14 +140,14 @@ export function agentOfYaml(yaml: JsonObject): Result<BundleAgent> {
     identity: textField(persona, "identity"),
     communicationStyle: textField(persona, "communication_style"),
     principles: list(typeof principles === "string" ? principles.split(/\n(?=\s*- )/) : texts(principles)),
-    criticalActions: list(texts(field(agent, "critical_actions"))),
-    commands: items(field(agent, "menu")).slice(0, MAX_ITEMS).filter(isObject).flatMap(menuItem),
+    criticalActions: list(texts(fieldOf(agent, "critical_actions"))),
+    commands: items(fieldOf(agent, "menu")).slice(0, MAX_ITEMS).filter(isObject).flatMap(menuItem),
   });
 }
 
 function menuItem(item: Readonly<Record<string, unknown>>): readonly BundleCommand[] {
   const description = ownText(item, "description") ?? ownText(item, "multi") ?? "";
-  const triggers = Object.hasOwn(item, "triggers") ? item["triggers"] : undefined;
+  const triggers = fieldOf(item, "triggers");
   if (Array.isArray(triggers)) {
     return triggers.slice(0, MAX_ITEMS).flatMap((trigger) => ofTrigger(trigger, description));
   }
@@ -173,7 +173,7 @@ function ofTrigger(trigger: unknown, description: string): readonly BundleComman
 }
 
 function ownText(item: Readonly<Record<string, unknown>>, key: string): string | undefined {
-  const value = Object.hasOwn(item, key) ? item[key] : undefined;
+  const value = fieldOf(item, key);
   return typeof value === "string" ? value : undefined;
 }
 
@@ -255,12 +255,8 @@ export function pathsToLoad(action: string): readonly string[] {
     .filter((path) => /\.[A-Za-z0-9]{1,8}$/.test(path));
 }
 
-function field(object: JsonObject, key: string): JsonValue | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
 function textField(object: JsonObject, key: string): string {
-  const value = field(object, key);
+  const value = fieldOf(object, key);
   return typeof value === "string" ? short(value.trim()) : "";
 }
 

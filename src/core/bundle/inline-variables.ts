@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList } from "../json.js";
 import { pathVariable } from "./bundle-path.js";
 
 /** Bounds: a few keys that name each other can ask for any amount of text. */
@@ -103,7 +103,7 @@ class Inliner {
   private configReference(text: string, depth: number): string | undefined {
     const [, key, path = ""] = /^\{config_source\}:([\w.-]+)\}?(\/[^]*)?$/.exec(text.trim()) ?? [];
     if (key === undefined) return undefined;
-    const found = Object.hasOwn(this.config, key) ? scalarText(this.config[key]) : undefined;
+    const found = scalarText(fieldOf(this.config, key));
     if (found === undefined) return undefined;
     const name = `config ${key}`;
     return this.once(name, () => this.text(found + path, depth + 1), name + path);
@@ -118,10 +118,8 @@ class Inliner {
   }
 
   private definition(name: string): string | undefined {
-    if (Object.hasOwn(this.workflow, name)) return scalarText(this.workflow[name]);
-    const variables = Object.hasOwn(this.workflow, "variables") ? this.workflow["variables"] : undefined;
-    if (!isObject(variables) || !Object.hasOwn(variables, name)) return undefined;
-    return scalarText(variables[name]);
+    const own = Object.hasOwn(this.workflow, name);
+    return scalarText(fieldOf(own ? this.workflow : fieldOf(this.workflow, "variables"), name));
   }
 
   /** Undefined where the name is being resolved already: a cycle. What it comes to is kept under `as`. */

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
 import { excerpt } from "../text.js";
 import { formatAliasPath } from "../tools/alias-path.js";
 import { type BundleLayout, type BundlePath, type PathBase, parseBundlePath } from "./bundle-path.js";
@@ -9,7 +9,6 @@ import {
   BRANCH,
   type NamedText,
   OTHER_TEMPLATE,
-  at,
   fileNames,
   isFileName,
   joined,
@@ -263,7 +262,7 @@ class Planner {
    * before name, and so say when they are to be read.
    */
   private instructions(path: BundlePath, resolved: JsonObject) {
-    const value = at(resolved, "instructions");
+    const value = fieldOf(resolved, "instructions");
     const texts = this.instructionTexts(path, isList(value) ? value : [value]);
     const first = texts.map(({ text }) => text).join("\n");
     const branches = Object.keys(resolved).filter((key) => BRANCH.test(key));
@@ -272,7 +271,7 @@ class Planner {
     texts.push(
       ...this.instructionTexts(
         path,
-        others.map((key) => at(resolved, key)),
+        others.map((key) => fieldOf(resolved, key)),
       ),
     );
     if (value === undefined) this.note("instructions", "the workflow names none");
@@ -299,7 +298,7 @@ class Planner {
     const keys = Object.keys(resolved).filter(
       (key) => OTHER_TEMPLATE.test(key) && !later.includes(key.replace(/^template/, "instructions")),
     );
-    const files = keys.flatMap((key) => fileNames(at(resolved, key)));
+    const files = keys.flatMap((key) => fileNames(fieldOf(resolved, key)));
     const others = files.flatMap((name) => {
       const text = this.file(path, name, "template");
       return text === undefined ? [] : [{ name, text }];

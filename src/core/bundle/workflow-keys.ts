@@ -1,5 +1,5 @@
 import { indexIn } from "../find-text.js";
-import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
 
 /** A text and the file it is from; of one that stands in the YAML the empty name. */
 export interface NamedText {
@@ -39,11 +39,7 @@ export function isFileName(text: string): boolean {
   return !text.includes("\n") && /\.[A-Za-z]{2,5}$/.test(text.trim()) && !/[.!?] /.test(text);
 }
 
-export function at(object: JsonObject, key: string): JsonValue | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
 export function textAt(object: JsonObject, key: string): string | undefined {
-  const value = at(object, key);
+  const value = fieldOf(object, key);
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }

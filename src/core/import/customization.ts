@@ -1,5 +1,5 @@
 import { parseToml } from "../documents/toml-to-json.js";
-import { type JsonObject, type JsonValue, isList, isObject, objectOf } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject, objectOf } from "../json.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** Layers of configuration that were merged, the later ones over the earlier. */
@@ -77,9 +77,6 @@ function mergeLists(base: readonly JsonValue[], over: readonly JsonValue[]): rea
 /** The value under a name with dots; undefined where there is none. */
 export function valueUnder(tables: JsonObject, name: string): JsonValue | undefined {
   let value: JsonValue | undefined = tables;
-  for (const part of name.split(".")) {
-    const table: JsonObject = objectOf(value);
-    value = Object.hasOwn(table, part) ? table[part] : undefined;
-  }
+  for (const part of name.split(".")) value = fieldOf(value, part);
   return value;
 }

@@ -1,3 +1,4 @@
+import { fieldOf } from "../../core/json.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { amount, cost, counted, duration } from "./words.js";
 
@@ -59,7 +60,7 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "o
       };
     case "user.input":
       return {
-        what: `the user says: ${wordIn(fieldIn(event.input, "content"), "preview").slice(0, PREVIEW_CHARS)}`,
+        what: `the user says: ${wordIn(fieldOf(event.input, "content"), "preview").slice(0, PREVIEW_CHARS)}`,
         details: event.by === undefined ? "" : `by ${event.by}`,
       };
   }
@@ -77,16 +78,11 @@ function turnRow(event: Extract<RunEvent, { kind: "model.turn" }>) {
 }
 
 function codeIn(output: unknown): string {
-  if (typeof output !== "object" || output === null || !("ok" in output) || output.ok !== false) return "";
-  return "error" in output ? wordIn(output.error, "code") || "refused" : "refused";
+  if (fieldOf(output, "ok") !== false) return "";
+  return wordIn(fieldOf(output, "error"), "code") || "refused";
 }
 
 function wordIn(value: unknown, name: string): string {
-  const word = fieldIn(value, name);
+  const word = fieldOf(value, name);
   return typeof word === "string" ? word : "";
-}
-
-function fieldIn(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key === name)?.[1];
 }

@@ -6,7 +6,7 @@ import type { BundlePath } from "../../core/bundle/bundle-path.js";
 import { namesNoInstructions, runErrors } from "../../core/bundle/run-errors.js";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { unreadEntries } from "../../core/import/left-out.js";
-import type { JsonObject } from "../../core/json.js";
+import { type JsonObject, fieldOf } from "../../core/json.js";
 import { cutText, oneLine, shellWord } from "../../core/text.js";
 import { otherForm } from "../import/other-forms.js";
 import { readSource } from "../import/read-source.js";
@@ -161,7 +161,7 @@ async function checkWorkflow(root: string, file: string): Promise<CheckedWorkflo
 }
 
 function textAt(object: JsonObject | null, key: string): string {
-  const value = object !== null && Object.hasOwn(object, key) ? object[key] : undefined;
+  const value = fieldOf(object, key);
   return typeof value === "string" ? cutText(oneLine(value), MAX_TEXT) : "";
 }
 
