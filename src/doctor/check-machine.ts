@@ -1,6 +1,6 @@
 import { counted } from "../core/text.js";
 import { readFile } from "node:fs/promises";
-import { freemem, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { satisfies } from "semver";
 import { z } from "zod";
 import { packageFile } from "../package-place.js";
@@ -39,24 +39,16 @@ function checkDescriptors(machine: Machine, set: WorkerSize): Finding {
     if (note === undefined) return passed(name, `up to ${descriptors.limit}`);
     return warning(name, note, "Raise the limit in the shell or the service that starts the worker.");
   } catch (error) {
-    const sentence = wordsOf(error);
-    return failed(name, sentence, "ulimit -n 1024");
+    return failed(name, wordsOf(error), "ulimit -n 1024");
   }
 }
 
-/** Whether there is memory left for a worker. In bytes; a limit of the container counts. */
-export function checkMemory(free = availableMemory(), total = readMachine().memory): Finding {
+/** Whether there is memory left for a worker. In bytes; a limit of the container counts, and what the system can take back from its caches. */
+export function checkMemory(free = process.availableMemory(), total = readMachine().memory): Finding {
   const found = `${Math.round(free / MIB)} MiB of ${Math.round(total / MIB)} MiB free`;
   return free >= ENOUGH_MEMORY
     ? passed("memory", found)
     : warning("memory", found, `Give it more: a worker should find ${ENOUGH_MEMORY / MIB} MiB.`);
-}
-
-/** Newer versions of Node know what a container may have, and what the system can take back from its caches. */
-function availableMemory(): number {
-  return "availableMemory" in process && typeof process.availableMemory === "function"
-    ? process.availableMemory()
-    : freemem();
 }
 
 /** How strangers on this machine could start runs. */

@@ -26,24 +26,18 @@ export const failed = (name: string, found: string, remedy: string): Finding => 
   return { name, status: "failed", found, remedy };
 };
 
-/**
- * The findings of a check, or that it did not end in time or could not be made. Its signal fires when nobody waits for it any
- * more.
- */
+/** The findings of a check, or that it did not end in time or could not be made. */
 export async function bounded(
   name: string,
-  check: (signal: AbortSignal) => Promise<readonly Finding[]>,
+  check: () => Promise<readonly Finding[]>,
   limitMs = LONGEST_MS,
 ): Promise<readonly Finding[]> {
-  const over = new AbortController();
   try {
     const late = "Look at what does not answer there: a disk, a network or a process that hangs.";
-    const findings = await within(limitMs, check(over.signal));
+    const findings = await within(limitMs, check());
     return findings ?? [failed(name, `did not end within ${limitMs / 1_000} s`, late)];
   } catch (error) {
     return [failed(name, `could not be checked: ${reasonOf(error)}`, "Mend what the sentence names.")];
-  } finally {
-    over.abort();
   }
 }
 
