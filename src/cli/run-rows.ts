@@ -77,7 +77,7 @@ export function storedFits(row: RunRow, filter: RunFilter): boolean {
 }
 
 export function newestFirst(rows: readonly RunRow[]): readonly RunRow[] {
-  return [...rows].sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+  return rows.toSorted((a, b) => b.startedAt.localeCompare(a.startedAt));
 }
 
 const SHORT_ID = 8;

@@ -213,7 +213,7 @@ function firstLineOf(run: ListedRun): OpenQuestion {
 
 function oldestFirst(runs: readonly ListedRun[]): readonly ListedRun[] {
   const waitsSince = (run: ListedRun): string => run.since ?? run.startedAt;
-  return [...runs].sort((a, b) => waitsSince(a).localeCompare(waitsSince(b)));
+  return runs.toSorted((a, b) => waitsSince(a).localeCompare(waitsSince(b)));
 }
 
 /** A run comes into its phase anew with each question, but where one limit of its budget after the other is reached. */

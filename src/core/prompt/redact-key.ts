@@ -244,7 +244,7 @@ function spanOf({ spans }: View, from: number, to: number): Span {
 function replaceSpans(text: string, spans: readonly Span[]): string {
   let clean = "";
   let end = 0;
-  for (const span of [...spans].sort((a, b) => a.start - b.start)) {
+  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
     if (span.start >= end) clean += `${text.slice(end, span.start)}${SECRET}`;
     end = Math.max(end, span.end);
   }

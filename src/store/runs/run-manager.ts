@@ -355,7 +355,7 @@ export class RunManager {
 }
 
 function oldestFirst(runs: readonly RunMetadata[]): readonly RunMetadata[] {
-  return [...runs].sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
+  return runs.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
 }
 
 function firstDocument(
