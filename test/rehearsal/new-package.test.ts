@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type WantedPackage, newPackage } from "../../src/core/package/new-package.js";
+import { newPackage } from "../../src/core/package/new-package.js";
+import type { WantedPackage } from "../../src/core/package/wanted-package.js";
 import { type TinyPackage, play, rehearsal } from "./tiny-engine.js";
 
 const shapes: readonly WantedPackage[] = [["draft"], ["gather", "draft", "polish"]].flatMap((steps) =>

@@ -1,12 +1,12 @@
 import { basename, resolve } from "node:path";
+import { newPackage } from "../../core/package/new-package.js";
 import {
   type WantedPackage,
   idsFrom,
   nameLike,
   nameProblem,
-  newPackage,
   wantedProblem,
-} from "../../core/package/new-package.js";
+} from "../../core/package/wanted-package.js";
 import type { Fault } from "../../core/errors.js";
 import { excerpt, shellWord } from "../../core/text.js";
 import { canBeWritten, writePackage } from "../../tools/import/write-package.js";

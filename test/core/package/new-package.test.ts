@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  type WantedPackage,
-  idsFrom,
-  newPackage,
-  wantedProblem,
-} from "../../../src/core/package/new-package.js";
+import { newPackage } from "../../../src/core/package/new-package.js";
+import { type WantedPackage, idsFrom, wantedProblem } from "../../../src/core/package/wanted-package.js";
 
 const small: WantedPackage = { name: "tea", steps: ["draft"], branch: [], gate: false, agents: ["author"] };
 const large: WantedPackage = {
