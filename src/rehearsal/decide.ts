@@ -1,9 +1,10 @@
 import { readBundleSituation } from "./bundle-situation.js";
 import { decideBundle } from "./decide-bundle.js";
 import { type Graph, readGraph } from "./edges.js";
+import { tryForbiddenJump } from "./forbidden-jump.js";
 import type { Memory } from "./memory.js";
 import { planOutputs } from "./outputs.js";
-import { saveState, tryForbiddenJump } from "./save-state.js";
+import { saveState } from "./save-state.js";
 import { readShells } from "./shells.js";
 import {
   type Decision,

@@ -137,14 +137,3 @@ function distancesToEnd(graph: Graph, isPassable: (edge: GraphEdge) => boolean):
   }
   return distances;
 }
-
-/** A node that is not next, an end if there is one: jumping there must be refused. */
-export function forbiddenTarget(
-  graph: Graph,
-  nodeId: string,
-  allowed: readonly AllowedEdge[],
-): string | undefined {
-  const next = new Set([nodeId, ...allowed.map((edge) => edge.to), ...(graph.successors.get(nodeId) ?? [])]);
-  const others = graph.nodes.filter((node) => !next.has(node.id));
-  return (others.find((node) => node.type === "end") ?? others[0])?.id;
-}
