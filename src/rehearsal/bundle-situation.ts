@@ -1,7 +1,7 @@
 import { jsonIn } from "../core/json.js";
 import { toMap } from "./untrusted.js";
 import type { ChatMessage, ChatRequest } from "./wire.js";
-import { messageText } from "./wire.js";
+import { messageText, offeredNames } from "./wire.js";
 
 /** The parts of a bundle run's RUN_DIRECTIVE that the rehearsal follows. */
 export interface BundleSituation {
@@ -43,11 +43,7 @@ export function readBundleSituation(request: ChatRequest): BundleSituation | und
     date: field("date"),
     outputs: readOutputs(lines),
     ...replay(messages.slice(at + 1)),
-    offered: new Set(
-      request.tool_choice === "none"
-        ? []
-        : (request.tools ?? []).flatMap((tool) => tool.function?.name ?? []),
-    ),
+    offered: new Set(offeredNames(request)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { addToList } from "../core/add-to-list.js";
 import { type JsonObject, jsonIn } from "../core/json.js";
 import type { AllowedEdge } from "./shells.js";
-import type { RunState } from "./state-document.js";
+import type { DocumentState } from "./state-document.js";
 import type { TransitionHint } from "./step-declaration.js";
 import { toMap } from "./untrusted.js";
 
@@ -93,7 +93,7 @@ export function withHints<E extends AllowedEdge>(edges: readonly E[], hints: rea
 export function leastTaken<E extends AllowedEdge>(
   edges: readonly E[],
   nodeId: string,
-  state: RunState,
+  state: DocumentState,
   start: number,
 ): { readonly edge: E; readonly taken: number } | undefined {
   const ordered = [...edges.filter((edge) => edge.isDefault), ...edges.filter((edge) => !edge.isDefault)];

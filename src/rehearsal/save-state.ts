@@ -22,7 +22,7 @@ import {
   isOpenFailure,
   say,
 } from "./situation.js";
-import type { RunState } from "./state-document.js";
+import type { DocumentState } from "./state-document.js";
 import { type StepDeclaration, oneLine } from "./step-declaration.js";
 import { type Exchange, type Visit, isJump, lastCall, patchTarget } from "./visit.js";
 import { type Way, needsOf, passedGates, wayToEnd } from "./ways.js";
@@ -35,7 +35,7 @@ type Ending =
 /** What has been read at this node when it is time to save. */
 export interface Material {
   readonly step: StepDeclaration;
-  readonly state: RunState;
+  readonly state: DocumentState;
   readonly graph: Graph | undefined;
   /** What is to be said about outputs that were not written; empty when all were. */
   readonly notes: string;

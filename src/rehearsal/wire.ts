@@ -55,13 +55,17 @@ export function messageText(message: ChatMessage): string {
   return (content ?? []).flatMap((part) => (part.text === undefined ? [] : [part.text])).join("\n");
 }
 
+/** The names of the tools that the request offers. */
+export function offeredNames({ tools, tool_choice: choice }: ChatRequest): readonly string[] {
+  return choice === "none" ? [] : (tools ?? []).flatMap((tool) => tool.function?.name ?? []);
+}
+
 /** Which file tools the request offers, each under the name it has there. */
 export function offeredTools(request: ChatRequest): ReadonlyMap<ToolName, string> {
   const offered = new Map<ToolName, string>();
-  if (request.tool_choice === "none") return offered;
-  for (const tool of request.tools ?? []) {
-    const canonical = tool.function === undefined ? undefined : canonicalToolName(tool.function.name);
-    if (canonical !== undefined && tool.function !== undefined) offered.set(canonical, tool.function.name);
+  for (const name of offeredNames(request)) {
+    const tool = canonicalToolName(name);
+    if (tool !== undefined) offered.set(tool, name);
   }
   return offered;
 }
