@@ -7,7 +7,7 @@ import type { RunFiles } from "../store/runs/run-files.js";
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 /** The events of a run's audit log; none where it cannot be read. */
-export async function eventsOf(files: RunFiles): Promise<readonly JsonObject[]> {
+export async function auditEvents(files: RunFiles): Promise<readonly JsonObject[]> {
   const bytes = await readOwnFile(files.logFile, MAX_LOG_BYTES).catch(() => Buffer.alloc(0));
   const events: JsonObject[] = [];
   for (let start = 0; start < bytes.length;) {

@@ -3,7 +3,7 @@ import { readManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
-import { eventsOf } from "./audit-events.js";
+import { auditEvents } from "./audit-events.js";
 
 /** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */
 export async function recordedArtifacts(
@@ -22,7 +22,7 @@ export async function recordedArtifacts(
 /** What was written, each with the node that wrote it last, as the log tells. */
 async function writtenIn(files: RunFiles): Promise<ReadonlyMap<string, string | null>> {
   const written = new Map<string, string | null>();
-  for (const { kind, nodeId, output } of await eventsOf(files)) {
+  for (const { kind, nodeId, output } of await auditEvents(files)) {
     if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
     if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
     const { path } = output;

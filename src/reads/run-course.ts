@@ -5,7 +5,7 @@ import { type JsonObject, objectOf } from "../core/json.js";
 import type { RunBelowState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
-import { eventsOf } from "./audit-events.js";
+import { auditEvents } from "./audit-events.js";
 
 /** Which way a run has gone, and where it was held back. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
 export async function courseOf(store: Store, id: string): Promise<Result<VisitAnswers["read.course"]>> {
@@ -20,7 +20,7 @@ export async function courseOf(store: Store, id: string): Promise<Result<VisitAn
     if (visit > 0) entered.set(nodeId, (entered.get(nodeId) ?? 0) + 1);
     if (visit > 0 && nodeId !== next) moves.add(nodeId, next);
   }
-  const events = await eventsOf(files);
+  const events = await auditEvents(files);
   const below = runsBelowIn(events);
   for (const event of events) {
     const move = refusedMove(event);

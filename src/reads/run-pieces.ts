@@ -18,7 +18,7 @@ import type { RunFiles } from "../store/runs/run-files.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
-import { eventsOf } from "./audit-events.js";
+import { auditEvents } from "./audit-events.js";
 import { conversationsOf } from "./transcript.js";
 
 /** One tool call. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
@@ -47,7 +47,7 @@ export async function writesOf(store: Store, id: string): Promise<Result<VisitAn
   const { files } = opened.value;
   const before = new Map<string, string>();
   const writes: Omit<StoredWrite, "isKept">[] = [];
-  for (const { kind, toolCallId: callId, output } of await eventsOf(files)) {
+  for (const { kind, toolCallId: callId, output } of await auditEvents(files)) {
     const {
       ok: isDone,
       path,

@@ -119,25 +119,19 @@ export class StoreAnswers {
   }
 
   private async answer(name: StoreQuestionName, { question, page }: AskedPage): Promise<Result<Answer>> {
-    if (name === "read.artifact" || name === "read.file") return this.open(name, question);
-    return this.text(name, question, page);
-  }
-
-  private async open(name: ByteReadName, question: unknown): Promise<Result<Answer>> {
     const asked = parseQuestion(name, question);
     if (!asked.ok) return asked;
+    if (name !== "read.artifact" && name !== "read.file") return this.text(name, asked.value, page);
     const read: (deps: ArtifactDeps, asked: never) => Promise<Result<Answer>> = BYTE_READS[name];
     return read(this.deps, asked.value as never); // parsed by the schema of that name
   }
 
   private async text(
     name: JsonReadName | ChangeName,
-    question: unknown,
+    asked: object,
     page: AskedPage["page"],
   ): Promise<Result<Answer>> {
-    const asked = parseQuestion(name, question);
-    if (!asked.ok) return asked;
-    const keyOf = (version: string) => JSON.stringify([name, asked.value, version]);
+    const keyOf = (version: string) => JSON.stringify([name, asked, version]);
     const known = page && this.kept.find(keyOf(page.version));
     if (page !== undefined && known !== undefined) {
       if (page.offset + READ_PAGE_BYTES >= known.length) this.kept.forget(keyOf(page.version));
@@ -146,7 +140,7 @@ export class StoreAnswers {
     if (page !== undefined && isChange(name))
       return fail("E_PRECONDITION_FAILED", "A change is asked for once.");
     const read: (deps: ArtifactDeps, asked: never) => MaybeLater<Result<object>> = JSON_READS[name];
-    const value = await read(this.deps, asked.value as never); // parsed by the schema of that name
+    const value = await read(this.deps, asked as never); // parsed by the schema of that name
     const bytes = value.ok ? textAnswer(value.value) : value;
     if (!bytes.ok) return bytes;
     const answer = bytesAnswer(bytes.value);

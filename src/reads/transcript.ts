@@ -16,7 +16,7 @@ import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
-import { eventsOf } from "./audit-events.js";
+import { auditEvents } from "./audit-events.js";
 import { openRun } from "./run-facts.js";
 
 /** Names are asked for by strangers: a file system fails at one that is too long. */
@@ -31,7 +31,7 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
   if (!opened.ok) return opened;
   const { files } = opened.value;
   const nodes = new Map<string, string>();
-  for (const { kind, id: turn, nodeId } of await eventsOf(files)) {
+  for (const { kind, id: turn, nodeId } of await auditEvents(files)) {
     if (kind !== "model.turn" || typeof turn !== "string" || typeof nodeId !== "string") continue;
     const visit = `visit-${turn.split(".")[0]}`;
     if (!nodes.has(visit)) nodes.set(visit, nodeId);
@@ -122,7 +122,7 @@ function toldBy(store: Store, files: RunFiles): Promise<Told> {
 async function readTold(files: RunFiles): Promise<Told> {
   const outcomes = new Map<string, string>();
   const authors = new Map<string, string>();
-  for (const event of await eventsOf(files)) {
+  for (const event of await auditEvents(files)) {
     const { kind, toolCallId, output, id, by } = event;
     if (kind === "tool.exec" && typeof toolCallId === "string") outcomes.set(toolCallId, outcomeOf(output));
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
