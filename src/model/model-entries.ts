@@ -38,7 +38,7 @@ const fields = {
 };
 
 /** One of `models`. Without a base URL it is at the common endpoint. */
-export const modelEntrySchema = z.strictObject({ model: z.string().min(1), ...fields });
+const modelEntrySchema = z.strictObject({ model: z.string().min(1), ...fields });
 export type ModelEntry = z.infer<typeof modelEntrySchema>;
 
 /** What an agent has of its own. Its `model` may be the name of an entry: the rest is then said of that. */

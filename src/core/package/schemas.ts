@@ -36,7 +36,7 @@ export const schemaVersionSchema = z
 const editorSchema = z.string().optional().describe("Where an editor finds this schema. Not used otherwise.");
 
 const NODE_TYPES = ["step", "decision", "merge", "end", "subworkflow"] as const;
-export const nodeTypeSchema = z.enum(NODE_TYPES);
+const nodeTypeSchema = z.enum(NODE_TYPES);
 export type NodeType = z.infer<typeof nodeTypeSchema>;
 
 const manifestWorkflowSchema = z.strictObject({

@@ -84,7 +84,7 @@ const PATCH_ARGUMENTS = 512 * 1024;
 const WRITE_ARGUMENTS = 2 * HOST_MAX_WRITE_BYTES + SHORT_ARGUMENTS;
 
 /** The one patch operation: a change of the state document's frontmatter. */
-export const frontmatterUpdateSchema = z.strictObject({
+const frontmatterUpdateSchema = z.strictObject({
   stepsCompleted: z.strictObject({ append: z.array(z.string()) }).optional(),
   artifacts: z.strictObject({ append: z.array(z.string()) }).optional(),
   decisionLog: z

@@ -23,7 +23,7 @@ export interface RunsFilter {
   readonly since: string;
 }
 
-export const RUN_TABS = ["graph", "results", "state", "actions"] as const;
+const RUN_TABS = ["graph", "results", "state", "actions"] as const;
 export type RunTab = (typeof RUN_TABS)[number];
 
 export const NO_FILTER: RunsFilter = { phase: "", package: "", project: "", since: "" };
