@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 /** What is said of these reports of the test runner, each a file that ran. */
 async function count(...reports: readonly object[]): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-count-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await temporaryDirectory();
   for (const [index, report] of reports.entries())
     await writeFile(join(dir, `${index}.json`), JSON.stringify(report));
   const names = reports.map((_, index) => String(index));

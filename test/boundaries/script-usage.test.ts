@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MUTANTS } from "../chaos/mutants.js";
 import { openProperties } from "../fuzz/properties.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 interface Outcome {
   readonly code: number;
@@ -44,8 +43,7 @@ describe("wrong usage of fuzz and chaos is said in a sentence, before anything i
   });
 
   test("a directory without a chaos run's evidence, or none at all", async () => {
-    const empty = mkdtempSync(join(tmpdir(), "interlock-usage-"));
-    onTestFinished(() => rmSync(empty, { recursive: true }));
+    const empty = await temporaryDirectory();
     for (const dir of [empty, join(empty, "nosuch")]) {
       const { code, stderr } = await run("chaos", ["--check", dir]);
       expect(code).toBe(2);

@@ -1,18 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { signerFor } from "../../src/cli/signer.js";
 import { loadConfig } from "../../src/config.js";
 import { startStatement } from "../../src/contract/signed.js";
 import { StartSignatures, hasStartSecret, startSigner } from "../../src/store/start-signatures.js";
 import { openStore } from "../../src/store/store.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 const statement = startStatement({ workflow: "graphRun", workflowId: "story-7", input: {} });
 
 async function newStore() {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-signer-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await temporaryDirectory();
   return openStore(dir);
 }
 

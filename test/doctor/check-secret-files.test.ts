@@ -1,13 +1,12 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config.js";
 import { checkSecretFiles } from "../../src/doctor/check-secret-files.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 test("files of secrets that others may open are named by their variables, also those that the settings name", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "secrets-"));
-  onTestFinished(() => rm(dir, { recursive: true }));
+  const dir = await temporaryDirectory();
   const key = join(dir, "key");
   const token = join(dir, "token");
   await writeFile(key, "sk-abcdefghijklmnop\n", { mode: 0o600 });

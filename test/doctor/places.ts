@@ -1,12 +1,10 @@
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 /** An empty private directory, gone after the test. */
 export async function newStoreDir(): Promise<string> {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), "interlock-doctor-")));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await realpath(await temporaryDirectory());
   return dir;
 }
 

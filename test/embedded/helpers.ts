@@ -4,14 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
+import { temporaryDirectory as testFolder } from "../fakes/package-fixture.js";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
 export async function temporaryDirectory(): Promise<string> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), "interlock-embedded-")));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
+  return realpath(await testFolder());
 }
 
 /** A program named like the Temporal CLI that knows one thing only: to say a version. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, inject, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
+import { isAlive } from "../fakes/processes.js";
 import { temporaryDirectory } from "./harness.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,15 +15,6 @@ const runners: number[] = [];
 afterEach(() => {
   for (const pid of runners.splice(0)) if (isAlive(pid)) process.kill(-pid, "SIGKILL");
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Starts a run of tests that never ends, as a shell does, and waits until its test runs. */
 async function startHangingRun() {

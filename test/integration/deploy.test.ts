@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { rm, symlink } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -10,16 +10,10 @@ import { InterlockClient } from "../../src/client/client.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { eventually } from "../fakes/eventually.js";
 import { freePort } from "../fakes/free-port.js";
-import { temporaryDirectory } from "./harness.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 /** What the containers of docker-compose.yml run, run here on the suite's server. */
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-async function scratch(): Promise<string> {
-  const dir = await temporaryDirectory();
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
-  return dir;
-}
 
 function run(file: string, args: readonly string[], env: Record<string, string>) {
   return new Promise<{ code: number | string; output: string }>((resolve) => {
@@ -30,7 +24,7 @@ function run(file: string, args: readonly string[], env: Record<string, string>)
 }
 
 test("set-up-namespace.sh makes the namespace with our search attributes, and a second time does nothing", async () => {
-  const dir = await scratch();
+  const dir = await temporaryDirectory();
   const pathVariable = process.env["PATH"] ?? "";
   const cli = await findTemporalCli({ cacheDir: inject("cacheDir"), pathVariable, environment: process.env });
   await symlink(cli.path, join(dir, "temporal"));
@@ -56,7 +50,7 @@ test("set-up-namespace.sh makes the namespace with our search attributes, and a 
 });
 
 test("worker-health.mjs passes when the worker is ready, and fails with a sentence when none answers", async () => {
-  const dir = await scratch();
+  const dir = await temporaryDirectory();
   const environment = {
     PATH: process.env["PATH"] ?? "",
     HOME: dir,

@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startProvider } from "../fakes/provider-server.js";
 import { type Asked, PROVIDERS, type Said } from "../fakes/providers.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 const REFUSAL = "I cannot help with that.";
 
@@ -33,8 +33,7 @@ function answerTo({ body }: Asked): Said {
 }
 
 async function settingsFile(settings: object): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-dialect-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await temporaryDirectory();
   const path = join(dir, "settings.json");
   await writeFile(path, JSON.stringify(settings));
   return path;

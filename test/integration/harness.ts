@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isGrpcServiceError } from "@temporalio/client";
 import { inject, onTestFinished } from "vitest";
@@ -17,7 +17,7 @@ import { startSigner } from "../../src/store/start-signatures.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
-import { readTree } from "../fakes/package-fixture.js";
+import { readTree, writePackage } from "../fakes/package-fixture.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { valueOf } from "../fakes/run-world.js";
@@ -97,7 +97,7 @@ export async function openBench(script: Script, environment: Record<string, stri
     },
     async start(files, request = {}, starter = client) {
       const packageDir = join(dir, `package-${randomUUID()}`);
-      await writeTree(packageDir, files);
+      await writePackage(packageDir, files);
       const { packageId } = valueOf(await store.packages.install(packageDir));
       return starter.start({
         projectRoot,
@@ -127,7 +127,7 @@ const ROOM = fileURLToPath(new URL("../../examples/reading-room", import.meta.ur
 export async function copyRoom(dir: string, files: Record<string, string> = {}) {
   const room = join(dir, "room");
   await cp(ROOM, room, { recursive: true });
-  await writeTree(room, files);
+  await writePackage(room, files);
   return {
     bundleRoot: join(room, "bmad/desk"),
     coreRoot: join(room, "bmad/core"),
@@ -150,12 +150,7 @@ export async function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), "interlock-it-"));
 }
 
-export async function writeTree(dir: string, files: Record<string, string>): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(dir, path)), { recursive: true });
-    await writeFile(join(dir, path), content);
-  }
-}
+export { writePackage as writeTree };
 
 /** A client that signs for a bench whose worker takes signed starts only; the bench's own is a stranger's. */
 export async function signedClient({ environment, store }: Pick<Bench, "environment" | "store">) {

@@ -12,6 +12,7 @@ import { eventually } from "../fakes/eventually.js";
 import { freePort } from "../fakes/free-port.js";
 import { FAKE_MCP_SERVER } from "../fakes/mcp-world.js";
 import { isAlive } from "../fakes/processes.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 const FAKE = FAKE_MCP_SERVER;
 const binOf = (name: string) =>
@@ -212,8 +213,7 @@ describe("a server", () => {
       ...server,
       args: [...server.args, "--root=@project", "@project/sub"],
     });
-    const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "interlock-mcp-")));
-    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    const elsewhere = realpathSync(await temporaryDirectory());
     for (const root of [projectRoot, elsewhere]) {
       const place = { agentId: "a", allowedServers: ["s"], projectRoot: root };
       const [tool] = await source.tools(place);

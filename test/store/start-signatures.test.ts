@@ -1,16 +1,15 @@
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Statement, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { StartSignatures } from "../../src/store/start-signatures.js";
 import { openStore } from "../../src/store/store.js";
 import { namesListed } from "../fakes/names-listed.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 async function newStore() {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-signatures-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await temporaryDirectory();
   return openStore(dir);
 }
 

@@ -1,13 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { openExternalTools } from "../../src/worker/external-tools.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 test("a server that names no directory works where no other user of the machine can leave it something to run", async () => {
-  const storeDir = mkdtempSync(join(tmpdir(), "interlock-store-"));
-  onTestFinished(() => rmSync(storeDir, { recursive: true }));
+  const storeDir = await temporaryDirectory();
   const servers = mcpServersSchema.parse({
     s: { command: process.execPath, args: ["-e", 'require("node:fs").writeFileSync("here", "")'] },
   });

@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { readTests } from "../../../src/cli/testing/read-tests.js";
 import { answerIn } from "../../../src/cli/testing/recorded-answers.js";
 import { listPackage } from "../../../src/store/packages/package-files.js";
+import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 /** What is read of a package with this one test. */
 async function readBack(test: object, name = "one.yaml") {
-  const dir = mkdtempSync(join(tmpdir(), "interlock-recorded-"));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = await temporaryDirectory();
   mkdirSync(join(dir, "tests"));
   writeFileSync(join(dir, "tests", name), JSON.stringify(test));
   return readTests(await listPackage(dir));

@@ -28,6 +28,7 @@ import {
   writePackage,
   zipPackage,
 } from "../../fakes/package-fixture.js";
+import { valueOf } from "../../fakes/run-world.js";
 import { writeZip } from "../../fakes/zip-writer.js";
 
 const files = validPackage();
@@ -45,11 +46,6 @@ async function archiveSource(fixture: PackageFixture = files) {
   const file = join(await temporaryDirectory(), "source.bmad");
   await writeFile(file, zipPackage(fixture));
   return file;
-}
-
-function valueOf<T>(result: Result<T>): T {
-  if (!result.ok) throw new Error(JSON.stringify(result.error));
-  return result.value;
 }
 
 function faultOf(result: Result<unknown>) {
