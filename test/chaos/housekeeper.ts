@@ -1,5 +1,6 @@
 import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Store } from "../../src/store/store.js";
 import type { ArmedBuild } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
@@ -158,8 +159,4 @@ export function openHousekeeper(options: HousekeeperOptions): Housekeeper {
       await collect("lives");
     },
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

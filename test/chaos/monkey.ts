@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Disk } from "./disk.js";
 import type { Random } from "./random.js";
 import type { MortalServer } from "./server.js";
@@ -66,8 +67,4 @@ async function act(deed: Deed, stage: Stage, figures: Map<string, number>): Prom
       break;
   }
   figures.set(deed, (figures.get(deed) ?? 0) + 1);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

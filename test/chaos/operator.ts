@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import type { Budget } from "../../src/core/run/budget.js";
@@ -263,8 +264,4 @@ function readStatus(runDir: string): SeenStatus {
   const path = join(runDir, "status.json");
   if (!existsSync(path)) return NOTHING_SEEN;
   return JSON.parse(readFileSync(path, "utf8")) as SeenStatus; // the store writes it
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

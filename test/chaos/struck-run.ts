@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { InterlockClient } from "../../src/client/client.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
@@ -128,8 +129,4 @@ async function whenStruck(hitsFile: string, at: { name: string; hit: number }): 
     if (Date.now() > deadline) throw new Error(`${at.name} was not hit ${at.hit} times.`);
     await pause(50);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
@@ -168,8 +169,4 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
       process.off("exit", killAll);
     },
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,19 +1,13 @@
 import { type RequestListener, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { webLinkOf } from "../../src/cli/web-link.js";
+import { listen } from "../fakes/listen.js";
 
 const RUN = { workflowId: "run-1", executionRunId: () => Promise.resolve("exec") };
 
 /** A Web UI that answers every request so. */
 async function webUi(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a port
+  return `http://127.0.0.1:${await listen(createServer(answer))}`;
 }
 
 function sessionWith(

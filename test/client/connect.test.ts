@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
 import { connect, endedAt } from "../../src/client/connect.js";
 import { CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE } from "../../src/client/grpc-status.js";
+import { listen } from "../fakes/listen.js";
 
 test("a key that gRPC cannot send is told, and not repeated", async () => {
   const failure = await connect({ address: "127.0.0.1:7233", apiKey: "sk-secret\nx", tls: false }).catch(
@@ -38,10 +39,7 @@ test("an address that was silent, and whose connection is then cut, is asked aga
     vi.setSystemTime(Date.now() + 4_000); // after four seconds each time
     socket.on("error", () => undefined).destroy();
   });
-  silent.listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  onTestFinished(() => void silent.close());
-  const { port } = silent.address() as AddressInfo;
+  const port = await listen(silent);
   await expect(connect({ address: `127.0.0.1:${port}` })).rejects.toThrow(/without an answer|within 10 s/);
   expect(connections).toBeGreaterThan(1);
 });

@@ -1,17 +1,19 @@
+import { text } from "node:stream/consumers";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type ServerResponse, createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.js";
 import { checkModel, configuredModels } from "../../src/doctor/check-models.js";
 import type { Finding } from "../../src/doctor/finding.js";
 import type { ModelSettings } from "../../src/model/chat.js";
 import { newStoreDir, writeSettings } from "./places.js";
+import { listen } from "../fakes/listen.js";
+import { freePort } from "../fakes/free-port.js";
 
 const run = promisify(execFile);
 const KEY = "sk-of-nobody-0123456789";
@@ -27,22 +29,13 @@ type Answer = (response: ServerResponse, asked: Asked) => void;
 async function startServer(answer: Answer): Promise<{ baseUrl: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString("utf8");
-      const body = (text === "" ? {} : JSON.parse(text)) as Asked["body"];
+    void text(request).then((said) => {
+      const body = (said === "" ? {} : JSON.parse(said)) as Asked["body"];
       asked.push({ method: request.method ?? "", url: request.url ?? "", body });
       answer(response, { method: request.method ?? "", url: request.url ?? "", body });
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked };
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, asked };
 }
 
 const json = (response: ServerResponse, status: number, value: unknown) => {
@@ -246,11 +239,7 @@ describe("a model", () => {
   });
 
   test("at a closed port is refused, with address and cause", async () => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    await new Promise((resolve) => server.close(resolve));
+    const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
     const findings = await checkModel({
       settings: { model: "m", baseUrl: `${baseUrl}?key=${KEY}`, stream: false, timeoutMs: 1_000 },
       usedBy: ["writer"],
@@ -268,10 +257,7 @@ describe("a model", () => {
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) =>
       response.end("{}"),
     );
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const findings = await checkModel({
       settings: { model: "m", baseUrl: `https://127.0.0.1:${port}/v1`, stream: false, timeoutMs: 540_000 },
       usedBy: ["default"],

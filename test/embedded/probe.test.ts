@@ -1,17 +1,13 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
-import type { AddressInfo, Server } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import type { Server } from "node:net";
+import { expect, test } from "vitest";
 import { answersAsTemporal } from "../../src/embedded/probe.js";
+import { listen } from "../fakes/listen.js";
 
 async function addressOf(server: Server): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listen(server)}`;
 }
 
 function grpcServer(status: string) {

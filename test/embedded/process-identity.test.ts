@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { listensOn, processIdentity, sharesNetwork } from "../../src/embedded/process-identity.js";
+import { listen } from "../fakes/listen.js";
 
 test("a living process has one identity, another process another, a dead one none", async () => {
   const child = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "ignore" });
@@ -51,12 +51,7 @@ test.runIf(process.platform === "linux")(
     expect(await listensOn(front.pid ?? 0, port)).toBe(true);
     expect(await listensOn(stranger.pid ?? 0, port)).toBe(false);
 
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => {
-      server.close();
-    });
-    const own = (server.address() as AddressInfo).port;
+    const own = await listen(createServer());
     expect(await listensOn(process.pid, own)).toBe(true);
     expect(await listensOn(front.pid ?? 0, own)).toBe(false);
   },

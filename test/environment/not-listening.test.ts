@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { notListening } from "../../src/environment/listen-address.js";
+import { listen } from "../fakes/listen.js";
 
 const WAYS = { port: "--port", address: "--host" };
 const PAGE = { host: "127.0.0.1", port: 8234 };
@@ -17,11 +18,7 @@ async function refusalOf(host: string, port: number): Promise<unknown> {
 }
 
 test("another port is named where the port is taken, another address where the machine has none such", async () => {
-  const first = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void first.close());
-  await once(first, "listening");
-  const address = first.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listen(createServer());
 
   expect(notListening(await refusalOf("127.0.0.1", port), { ...PAGE, port }, WAYS)).toBe(
     `Port ${port} of 127.0.0.1 is taken. Name another one with --port.`,

@@ -1,8 +1,7 @@
-import { once } from "node:events";
+import { json } from "node:stream/consumers";
 import { type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
 import type { Asked, Json, Provider, Said } from "./providers.js";
+import { listen } from "./listen.js";
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
@@ -18,11 +17,8 @@ export async function startProvider(
   const asked: Asked[] = [];
   const refused: unknown[] = [];
   const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Asked["body"];
-      const question: Asked = { headers: request.headers, body };
+    void json(request).then((body) => {
+      const question: Asked = { headers: request.headers, body: body as Asked["body"] };
       asked.push(question);
       const refusal = provider.refuse(question);
       if (refusal !== undefined) {
@@ -42,13 +38,7 @@ export async function startProvider(
       }
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked, refused };
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, asked, refused };
 }
 
 function stream(

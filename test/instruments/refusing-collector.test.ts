@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { api } from "@opentelemetry/sdk-node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openTraces } from "../../src/instruments/traces.js";
+import { listen } from "../fakes/listen.js";
 
 test.each([
   ["in the middle", "1", 1],
@@ -16,14 +15,7 @@ test.each([
       response.writeHead(403, { "content-type": "text/html" });
       response.end(`<html>\n${"Sign in first. ".repeat(1_000)}</html>`);
     });
-    refusing.listen(0, "127.0.0.1");
-    await once(refusing, "listening");
-    onTestFinished(() => {
-      refusing.close();
-      refusing.closeAllConnections();
-    });
-    const { port } = refusing.address() as AddressInfo; // it listens on TCP
-    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`);
+    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${await listen(refusing)}`);
     vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", delay);
     onTestFinished(() => {
       vi.unstubAllEnvs();

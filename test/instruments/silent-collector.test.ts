@@ -1,20 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { api } from "@opentelemetry/sdk-node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openTraces } from "../../src/instruments/traces.js";
+import { listen } from "../fakes/listen.js";
 
 test("a collector that takes spans and never answers keeps nobody from ending, and is named once", async () => {
-  const silent = createServer();
-  silent.listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  onTestFinished(() => {
-    silent.close();
-    silent.closeAllConnections();
-  });
-  const { port } = silent.address() as AddressInfo; // it listens on TCP
-  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`);
+  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${await listen(createServer())}`);
   vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "1");
   onTestFinished(() => void vi.unstubAllEnvs());
   const said: string[] = [];

@@ -1,11 +1,11 @@
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { openPlace } from "../fakes/place.js";
 import { quietRuntime } from "../fakes/quiet-runtime.js";
+import { listen } from "../fakes/listen.js";
 
 /** A way to the suite's server that knows how many connections are open. */
 async function countedWay(address: string) {
@@ -23,11 +23,7 @@ async function countedWay(address: string) {
       onward.destroy();
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const at = server.address() as AddressInfo;
-  return { address: `127.0.0.1:${at.port}`, open: () => open, ever: () => ever };
+  return { address: `127.0.0.1:${await listen(server)}`, open: () => open, ever: () => ever };
 }
 
 test.each([

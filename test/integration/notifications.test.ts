@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { noticeIdOf } from "../../src/contract/notice.js";
@@ -15,17 +14,14 @@ import { STRAIGHT } from "../fakes/walk.js";
 import { type Received, SECRET, isSigned, openReceiver, status, taken } from "../fakes/webhook-receiver.js";
 import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
 import { MAIN, jsonOf, shellOf } from "./shell.js";
+import { freePort } from "../fakes/free-port.js";
 
 const QUESTION = "Which one? <!channel>\nBlue, or [red](https://evil.example)?";
 const ASKING: Script = [{ content: QUESTION }, ...STRAIGHT];
 
 /** Where nobody listens. */
 async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}/`;
+  return `http://127.0.0.1:${await freePort()}/`;
 }
 
 /** A bench whose settings name these webhooks. */

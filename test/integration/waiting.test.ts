@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import { type AddressInfo, createServer as createListener } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { isPrintable } from "../../src/core/printable.js";
@@ -11,6 +10,8 @@ import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { MAIN, jsonOf, shellOf } from "./shell.js";
+import { listen } from "../fakes/listen.js";
+import { freePort } from "../fakes/free-port.js";
 
 /** A command that runs on, and what it has said so far. */
 interface Command {
@@ -72,21 +73,11 @@ async function endpoint(answer: (response: ServerResponse, request: IncomingMess
   const server = createServer((request, response) => {
     request.resume().on("end", () => answer(response, request));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return `http://127.0.0.1:${await listen(server)}/v1`;
 }
 
 async function nothingListens(): Promise<string> {
-  const listener = createListener().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((resolve) => listener.close(resolve));
-  return `http://127.0.0.1:${port}/v1`;
+  return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
 const answering =

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { type AddressInfo, type Socket, createServer } from "node:net";
+import { type Socket, createServer } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
@@ -10,6 +10,8 @@ import { ModelError } from "../../src/model/model-error.js";
 import { call } from "../fakes/scripted-model.js";
 import { ScriptedModel } from "../fakes/scripted-model.js";
 import { startRawServer } from "./raw-server.js";
+import { listen } from "../fakes/listen.js";
+import { freePort } from "../fakes/free-port.js";
 
 const MESSAGES: readonly ChatMessage[] = [
   { role: "system", content: "rules" },
@@ -512,18 +514,9 @@ describe("errors over HTTP, asked once", () => {
   });
 });
 
-/** A port that nothing listens on. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 describe("connections", () => {
   test("that are refused are LLM_HTTP_ERROR, and say where and why", async () => {
-    const closed = `http://127.0.0.1:${await closedPort()}/v1`;
+    const closed = `http://127.0.0.1:${await freePort()}/v1`;
     expect(await errorOf(request(closed))).toMatchObject({
       code: "LLM_HTTP_ERROR",
       retryable: true,
@@ -631,10 +624,7 @@ describe("connections", () => {
         isUsed = true;
       });
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
     const model = createChatModel();
     await model.complete(request(baseUrl));
     expect(await model.complete(request(baseUrl))).toMatchObject({ content: "x" });

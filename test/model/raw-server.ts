@@ -1,7 +1,6 @@
-import { once } from "node:events";
+import { json } from "node:stream/consumers";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { listen } from "../fakes/listen.js";
 
 export interface RawRequest {
   readonly url: string;
@@ -15,20 +14,11 @@ export async function startRawServer(
 ): Promise<{ readonly baseUrl: string; readonly requests: readonly RawRequest[] }> {
   const requests: RawRequest[] = [];
   const server = createServer((message, response) => {
-    const chunks: Buffer[] = [];
-    message.on("data", (chunk: Buffer) => chunks.push(chunk));
-    message.on("end", () => {
-      const body: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    void json(message).then((body) => {
       const request = { url: message.url ?? "", headers: message.headers, body };
       requests.push(request);
       answer(response, request);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests };
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, requests };
 }

@@ -1,13 +1,14 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { checkWebhooks } from "../../src/doctor/check-webhooks.js";
 import type { Webhook } from "../../src/core/notify/webhooks.js";
 import { sendMessage } from "../../src/notify/send-message.js";
 import { signatureHeaders } from "../../src/notify/sign-message.js";
 import { aNotice } from "../core/notify/a-notice.js";
 import { SECRET, isSigned, openReceiver, status, taken } from "../fakes/webhook-receiver.js";
+import { listen } from "../fakes/listen.js";
+import { freePort } from "../fakes/free-port.js";
 
 const OTHER = `whsec_${Buffer.from("another secret, that comes after it").toString("base64")}`;
 
@@ -138,19 +139,12 @@ describe("a receiver", () => {
   });
 
   test("that is not there is told of by the system's code, without its address", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    const delivery = await send(webhookAt(`http://127.0.0.1:${port}/services/T000/B000/secret`));
+    const delivery = await send(webhookAt(`http://127.0.0.1:${await freePort()}/services/T000/B000/secret`));
     expect(delivery).toEqual({ ok: false, retryable: true, found: "not reached: ECONNREFUSED" });
   });
 
   test("that ends the connection is asked again", async () => {
-    const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(createServer((socket) => socket.destroy()));
     expect(await send(webhookAt(`http://127.0.0.1:${port}/`))).toMatchObject({ ok: false, retryable: true });
   });
 
