@@ -53,56 +53,7 @@ export async function reportFromTemporal(
     return { report: here, note };
   }
   try {
-    const found = await store?.runs.findRun(runId);
-    const known = found?.ok === true ? found.value : undefined;
-    const run = opened.client.handle(referenceOf(known) ?? runId);
-    const { session, reader } =
-      known === undefined || store === undefined
-        ? await elsewhere(opened, run)
-        : { session: opened, reader: localReader(store, config) };
-    const { client } = session;
-    const { workflowId } = run;
-    const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
-    const work = { ...(await workOf(run)), ...(await run.times()) };
-    // To be asked, a run that is over is worked through in a worker from its beginning.
-    const closed = here?.phase === "failed" ? await closedAs(run) : undefined;
-    if (here !== undefined && closed !== undefined && tellsOf(here, closed)) {
-      return { webUi, report: { ...here, ...work, webUrl } };
-    }
-    const standing = await queueStandingOf(session, run, store);
-    const isAnswering = standing.polled && work.taskFailure === undefined;
-    const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;
-    const [state, why] = asked instanceof InterlockError ? [undefined, asked.message] : [asked];
-    const failure = state === undefined ? await run.closedBy() : undefined;
-    const isUnopened = state === undefined || state.currentNodeId === "";
-    const stored = here ?? (isUnopened ? await storedElsewhere(session, reader, runId) : undefined);
-    if (failure !== undefined && stored !== undefined) {
-      const { question: _, ...rest } = stored;
-      return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
-    }
-    if (state === undefined) {
-      const { taskFailure } = work;
-      const note =
-        taskFailure === undefined
-          ? why || standing.note || noWorkerHint(session, standing.taskQueue)
-          : taskFailureWords(runId, taskFailure);
-      if (stored === undefined) {
-        const neverOpened = failure === undefined ? undefined : await unopened(run);
-        throw neverOpened ?? new CommandError(await listedWords(client, run, note, failure));
-      }
-      if ((taskFailure ?? why) !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
-      const { notPolledSince } = standing;
-      const since = defined({ notPolledSince });
-      return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
-    }
-    if (isUnopened && stored !== undefined)
-      return { webUi, report: { ...whereItStood(stored, state), ...work, webUrl } };
-    const { files, projectRoot } = await filesOfRun(reader, runId);
-    const places = { workflowId, webUrl, ...files };
-    const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
-    const startedAt = work.startedAt ?? here?.startedAt;
-    const report = { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) };
-    return { webUi, report, ...defined({ projectRoot }) };
+    return await reportIn(opened, { config, store, runId, here });
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     if (error.code !== "E_RUN_NOT_FOUND") {
@@ -115,6 +66,70 @@ export async function reportFromTemporal(
   } finally {
     await opened.close();
   }
+}
+
+interface Wanted {
+  readonly config: Config;
+  readonly store: Store | undefined;
+  readonly runId: string;
+  readonly here: RunReport | undefined;
+}
+
+/** What a Temporal that is reached tells of the run. */
+async function reportIn(
+  opened: TemporalSession,
+  { config, store, runId, here }: Wanted,
+): Promise<AskedReport> {
+  const found = await store?.runs.findRun(runId);
+  const known = found?.ok === true ? found.value : undefined;
+  const run = opened.client.handle(referenceOf(known) ?? runId);
+  const { session, reader } =
+    known === undefined || store === undefined
+      ? await elsewhere(opened, run)
+      : { session: opened, reader: localReader(store, config) };
+  const { client } = session;
+  const { workflowId } = run;
+  const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
+  const work = { ...(await workOf(run)), ...(await run.times()) };
+  // To be asked, a run that is over is worked through in a worker from its beginning.
+  const closed = here?.phase === "failed" ? await closedAs(run) : undefined;
+  if (here !== undefined && closed !== undefined && tellsOf(here, closed)) {
+    return { webUi, report: { ...here, ...work, webUrl } };
+  }
+  const standing = await queueStandingOf(session, run, store);
+  const isAnswering = standing.polled && work.taskFailure === undefined;
+  const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;
+  const [state, why] = asked instanceof InterlockError ? [undefined, asked.message] : [asked];
+  const failure = state === undefined ? await run.closedBy() : undefined;
+  const isUnopened = state === undefined || state.currentNodeId === "";
+  const stored = here ?? (isUnopened ? await storedElsewhere(session, reader, runId) : undefined);
+  if (failure !== undefined && stored !== undefined) {
+    const { question: _, ...rest } = stored;
+    return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
+  }
+  if (state === undefined) {
+    const { taskFailure } = work;
+    const note =
+      taskFailure === undefined
+        ? why || standing.note || noWorkerHint(session, standing.taskQueue)
+        : taskFailureWords(runId, taskFailure);
+    if (stored === undefined) {
+      const neverOpened = failure === undefined ? undefined : await unopened(run);
+      throw neverOpened ?? new CommandError(await listedWords(client, run, note, failure));
+    }
+    if ((taskFailure ?? why) !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
+    const { notPolledSince } = standing;
+    const since = defined({ notPolledSince });
+    return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
+  }
+  if (isUnopened && stored !== undefined)
+    return { webUi, report: { ...whereItStood(stored, state), ...work, webUrl } };
+  const { files, projectRoot } = await filesOfRun(reader, runId);
+  const places = { workflowId, webUrl, ...files };
+  const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
+  const startedAt = work.startedAt ?? here?.startedAt;
+  const report = { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) };
+  return { webUi, report, ...defined({ projectRoot }) };
 }
 
 /** A run that was let go on and is not opened yet, or has failed before it was: its files alone know where it stood. */

@@ -126,7 +126,6 @@ async function ask(
   const dialect = dialectOf(url, settings.dialect, settings.model);
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
-  const { finalErrors, streamedCalls } = dialect;
   let { messages } = request;
   const before = learned.of(endpoint, settings.model);
   const taught: string[] = [];
@@ -146,20 +145,7 @@ async function ask(
       mayGoAgain: true,
     });
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
-    const leave = (): void => response.leave?.();
-    const { lastWordsMs } = patience;
-    const answering = {
-      endpoint,
-      dialect: dialect.name,
-      model: settings.model,
-      streamedCalls,
-      finalErrors,
-      apiKey,
-      headers: response.headers,
-      leave,
-      lastWordsMs,
-      maxTokens: settings.maxTokens,
-    };
+    const answering = answeringOf(response, settings, { endpoint, dialect, patience });
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);
@@ -184,6 +170,34 @@ async function ask(
     }
     if (response.ok) request.onPiece?.({ type: "restart" });
   }
+}
+
+/** What is known of a response before its body is read. */
+function answeringOf(
+  response: WireAnswer,
+  { model, apiKey, maxTokens }: ModelSettings,
+  {
+    endpoint,
+    dialect,
+    patience,
+  }: Pick<Answering, "endpoint"> & {
+    readonly dialect: Dialect;
+    readonly patience: Patience;
+  },
+): Answering {
+  const { name, streamedCalls, finalErrors } = dialect;
+  return {
+    endpoint,
+    dialect: name,
+    model,
+    streamedCalls,
+    finalErrors,
+    apiKey,
+    headers: response.headers,
+    leave: () => response.leave?.(),
+    lastWordsMs: patience.lastWordsMs,
+    maxTokens,
+  };
 }
 
 /** Whoever runs it may wonder why a model is asked otherwise than they have said, such as not to reason. */
