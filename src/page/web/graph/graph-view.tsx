@@ -81,13 +81,10 @@ function shapeOf({ nodes, edges }: DrawnGraph) {
   return { nodes: nodes.map(({ id, title = id }) => ({ id, title })), edges };
 }
 
-function Drawing({
-  graph,
-  placed,
-  standing = "",
-  chosen,
-  hrefOf,
-}: GraphViewProps & { readonly placed: Placed }) {
+type DrawingProps = GraphViewProps & { readonly placed: Placed };
+
+function Drawing(props: DrawingProps) {
+  const { placed } = props;
   return (
     <svg
       width={placed.width * TEXT_SCALE}
@@ -114,29 +111,43 @@ function Drawing({
           </marker>
         ))}
       </defs>
-      <g aria-hidden="true">
-        {placed.edges.map(({ index, points, label }) => {
-          const edge = graph.edges[index];
-          if (edge === undefined) return null;
-          const kind = kindOf(edge);
-          const words = edgeWords(edge);
-          return (
-            <g key={index}>
-              <path
-                class={`edge ${kind}${edge.isClosed === true ? " closed" : ""}`}
-                d={pathThrough(points)}
-                marker-end={`url(#tip-${kind})`}
-              />
-              <text class={`edge-label ${kind}`} x={label.x} y={label.y + 4}>
-                <title>
-                  {visibleLine(`${edge.label}${edge.conditionText ? `: ${edge.conditionText}` : ""}`)}
-                </title>
-                {words}
-              </text>
-            </g>
-          );
-        })}
-      </g>
+      <Edges {...props} />
+      <Nodes {...props} />
+    </svg>
+  );
+}
+
+function Edges({ graph, placed }: DrawingProps) {
+  return (
+    <g aria-hidden="true">
+      {placed.edges.map(({ index, points, label }) => {
+        const edge = graph.edges[index];
+        if (edge === undefined) return null;
+        const kind = kindOf(edge);
+        const words = edgeWords(edge);
+        return (
+          <g key={index}>
+            <path
+              class={`edge ${kind}${edge.isClosed === true ? " closed" : ""}`}
+              d={pathThrough(points)}
+              marker-end={`url(#tip-${kind})`}
+            />
+            <text class={`edge-label ${kind}`} x={label.x} y={label.y + 4}>
+              <title>
+                {visibleLine(`${edge.label}${edge.conditionText ? `: ${edge.conditionText}` : ""}`)}
+              </title>
+              {words}
+            </text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+function Nodes({ graph, placed, standing = "", chosen, hrefOf }: DrawingProps) {
+  return (
+    <>
       {placed.nodes.map(({ id, x, y }, index) => {
         const node = graph.nodes[index];
         if (node === undefined) return null;
@@ -155,7 +166,7 @@ function Drawing({
           </g>
         );
       })}
-    </svg>
+    </>
   );
 }
 
