@@ -18,8 +18,8 @@ const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
  *
  * Fault: `E_SCHEMA_VALIDATION` when the result would be larger than 1 MiB of text, or takes as much work.
  */
-export function inlineVariables(workflow: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
-  const inliner = new Inliner(workflow, config ?? {});
+export function inlineVariables(workflow: JsonObject, config: JsonObject = {}): Result<JsonObject> {
+  const inliner = new Inliner(workflow, config);
   try {
     return ok(inliner.root());
   } catch (error) {
@@ -32,11 +32,6 @@ export function inlineVariables(workflow: JsonObject, config: JsonObject | undef
     /* v8 ignore next -- a bug */
     throw error;
   }
-}
-
-/** The config with its own keys resolved in its values. Fault as above. */
-export function inlineConfig(config: JsonObject): Result<JsonObject> {
-  return inlineVariables(config, undefined);
 }
 
 /** Resolves a workflow's variables in texts; once they are larger than 1 MiB together, the further ones stay as they are. */

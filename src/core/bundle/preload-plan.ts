@@ -4,7 +4,7 @@ import { excerpt } from "../text.js";
 import { formatAliasPath } from "../tools/alias-path.js";
 import { type BundleLayout, type BundlePath, type PathBase, parseBundlePath } from "./bundle-path.js";
 import { type DeclaredOutput, declaredOutputs } from "./declared-outputs.js";
-import { inlineConfig, inlineVariables } from "./inline-variables.js";
+import { inlineVariables } from "./inline-variables.js";
 import {
   BRANCH,
   type NamedText,
@@ -236,7 +236,7 @@ class Planner {
 
   /** Undefined while it is being read, null where there is none. */
   private config(path: BundlePath, yaml: JsonObject): Result<JsonObject | null | undefined> {
-    const own = inlineVariables(yaml, undefined);
+    const own = inlineVariables(yaml);
     if (!own.ok) return own;
     const text = textAt(own.value, "config_source");
     if (text === undefined) return ok(null);
@@ -254,7 +254,7 @@ class Planner {
     }
     if (!file.yaml.ok) return file.yaml;
     this.loaded.add(name);
-    return inlineConfig(file.yaml.value);
+    return inlineVariables(file.yaml.value);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bundleToolName } from "../../../src/core/bundle/bundle-tools.js";
-import { inlineConfig, textInliner, inlineVariables } from "../../../src/core/bundle/inline-variables.js";
+import { textInliner, inlineVariables } from "../../../src/core/bundle/inline-variables.js";
 import { NO_FACTS, conditionFacts } from "../../../src/core/state/transition-guard.js";
 
 test("a tool is known by its name alone", () => {
@@ -13,12 +13,11 @@ describe("variables that expand without bound", () => {
     Array.from({ length: 12 }, (_, n) => [`k${n}`, n === 0 ? "x".repeat(100) : `{k${n - 1}}`.repeat(8)]),
   );
 
-  test("are a fault of the file, and of its config", () => {
-    expect(inlineVariables(nested, undefined)).toMatchObject({
+  test("are a fault of the file", () => {
+    expect(inlineVariables(nested)).toMatchObject({
       ok: false,
       error: { code: "E_SCHEMA_VALIDATION" },
     });
-    expect(inlineConfig(nested)).toMatchObject({ ok: false, error: { code: "E_SCHEMA_VALIDATION" } });
   });
 
   test("leave a text as it is", () => {
