@@ -181,7 +181,7 @@ function answeringOf(
     dialect,
     patience,
   }: Pick<Answering, "endpoint"> & {
-    readonly dialect: Dialect;
+    readonly dialect: ReturnType<typeof dialectOf>;
     readonly patience: Patience;
   },
 ): Answering {

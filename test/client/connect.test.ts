@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";

@@ -1,6 +1,4 @@
-import { text } from "node:stream/consumers";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type ServerResponse, createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -30,8 +28,11 @@ type Answer = (response: ServerResponse, asked: Asked) => void;
 async function startServer(answer: Answer): Promise<{ baseUrl: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
-    void text(request).then((said) => {
-      const body = (said === "" ? {} : JSON.parse(said)) as Asked["body"];
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString("utf8");
+      const body = (text === "" ? {} : JSON.parse(text)) as Asked["body"];
       asked.push({ method: request.method ?? "", url: request.url ?? "", body });
       answer(response, { method: request.method ?? "", url: request.url ?? "", body });
     });

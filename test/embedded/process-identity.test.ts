@@ -36,7 +36,7 @@ test.runIf(process.platform === "linux")(
 test.runIf(process.platform === "linux")(
   "a listening port is told to be of a process or its group",
   async () => {
-    const listen = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port); })`;
+    const program = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port); })`;
     const lead = (script: string) => {
       const leader = spawn("/bin/sh", ["-c", script, process.execPath], { detached: true });
       onTestFinished(() => {
@@ -44,7 +44,7 @@ test.runIf(process.platform === "linux")(
       });
       return leader;
     };
-    const front = lead(`"$0" -e '${listen}'; exit $?`);
+    const front = lead(`"$0" -e '${program}'; exit $?`);
     const stranger = lead("sleep 60");
     const [line] = (await once(front.stdout, "data")) as [Buffer];
     const port = Number(line.toString());

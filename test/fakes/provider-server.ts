@@ -1,4 +1,3 @@
-import { json } from "node:stream/consumers";
 import { type ServerResponse, createServer } from "node:http";
 import type { Asked, Json, Provider, Said } from "./providers.js";
 import { listen } from "./listen.js";
@@ -17,8 +16,11 @@ export async function startProvider(
   const asked: Asked[] = [];
   const refused: unknown[] = [];
   const server = createServer((request, response) => {
-    void json(request).then((body) => {
-      const question: Asked = { headers: request.headers, body: body as Asked["body"] };
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Asked["body"];
+      const question: Asked = { headers: request.headers, body };
       asked.push(question);
       const refusal = provider.refuse(question);
       if (refusal !== undefined) {

@@ -1,4 +1,3 @@
-import { text } from "node:stream/consumers";
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -92,9 +91,10 @@ export class ScriptedModel {
       await new Promise((resolve) => server.close(resolve));
     });
     async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-      const said = await text(request);
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
       if (request.method !== "POST") return send(response, 404, { error: { message: "no such thing" } });
-      const body = JSON.parse(said) as ChatRequestBody;
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ChatRequestBody;
       const index = model.requests.push(body) - 1;
       const ended = once(response, "close").then(
         () => response.writableFinished,

@@ -6,7 +6,8 @@ import { openTraces } from "../../src/instruments/traces.js";
 import { listen } from "../fakes/listen.js";
 
 test("a collector that takes spans and never answers keeps nobody from ending, and is named once", async () => {
-  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${await listen(createServer())}`);
+  const silent = createServer();
+  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${await listen(silent)}`);
   vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "1");
   onTestFinished(() => void vi.unstubAllEnvs());
   const said: string[] = [];

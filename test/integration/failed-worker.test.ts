@@ -1,5 +1,4 @@
 import { connect, createServer } from "node:net";
-import { once } from "node:events";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";

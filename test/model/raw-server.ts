@@ -1,4 +1,3 @@
-import { json } from "node:stream/consumers";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { listen } from "../fakes/listen.js";
 
@@ -14,7 +13,10 @@ export async function startRawServer(
 ): Promise<{ readonly baseUrl: string; readonly requests: readonly RawRequest[] }> {
   const requests: RawRequest[] = [];
   const server = createServer((message, response) => {
-    void json(message).then((body) => {
+    const chunks: Buffer[] = [];
+    message.on("data", (chunk: Buffer) => chunks.push(chunk));
+    message.on("end", () => {
+      const body: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
       const request = { url: message.url ?? "", headers: message.headers, body };
       requests.push(request);
       answer(response, request);

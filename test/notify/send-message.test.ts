@@ -1,5 +1,4 @@
 import { createServer } from "node:net";
-import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { checkWebhooks } from "../../src/doctor/check-webhooks.js";
 import type { Webhook } from "../../src/core/notify/webhooks.js";

@@ -1,4 +1,4 @@
-import { type JsonValue, fieldOf, jsonIn } from "../../core/json.js";
+import { type JsonObject, type JsonValue, fieldOf, jsonIn } from "../../core/json.js";
 import type { ChatMessage } from "../../model/chat.js";
 
 /**

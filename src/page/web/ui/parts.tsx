@@ -119,6 +119,7 @@ export function TextField({ label, hint, value, onValue, type = "text", onLeave 
           type={type}
           value={value}
           autocomplete="off"
+          list={undefined}
           {...(type === "number" ? { min: 0, step: "any", inputMode: "decimal" as const } : {})}
           onInput={(event) => onValue(event.currentTarget.value)}
           onChange={onLeave}
