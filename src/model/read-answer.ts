@@ -35,7 +35,7 @@ import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { callOfPart, saidOnce, saysMore, toCall } from "./read-call.js";
-import { hasCounted, toUsage, withCounts } from "./read-usage.js";
+import { costBefore, hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";
 import type { WireAnswer } from "./send.js";
 import { StreamedCalls } from "./streamed-calls.js";
@@ -318,7 +318,7 @@ function finished({ message: told, reason, usage, model }: Readonly<Told>, answe
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
   if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
-  const counts = toUsage(usage);
+  const counts = { ...costBefore(answering.headers), ...toUsage(usage) };
   if (leftNoRoom(reason, counts, !saysAnything(message), answering.maxTokens))
     throw contextIsFull(reason, counts.promptTokens + counts.completionTokens, answering.apiKey);
   const unknown = unknownParts(message, list);

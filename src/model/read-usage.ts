@@ -1,5 +1,6 @@
 import { type Fields, fieldsOf } from "./answer-json.js";
 import type { ChatAnswer } from "./chat.js";
+import type { WireAnswer } from "./send.js";
 
 /** Where servers say more of a prompt's tokens; Mistral has two spellings of the first. */
 const DETAILS = ["prompt_tokens_details", "prompt_token_details", "input_tokens_details"];
@@ -59,9 +60,22 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
   };
 }
 
-/** What an answer has cost, as OpenRouter says it. */
-function costIn({ cost }: Fields): Pick<ChatAnswer["usage"], "cost"> {
-  return typeof cost === "number" && cost > 0 && cost <= MAX_COST ? { cost } : {};
+/** What an answer has cost in dollars, as OpenRouter and other routers say it, or as xAI does. */
+function costIn({ cost, cost_in_usd_ticks: ticks }: Fields): Cost {
+  return dollars(cost) ?? dollars(typeof ticks === "number" ? ticks / TICKS_A_DOLLAR : undefined) ?? {};
+}
+
+/** The same, as LiteLLM says it before an answer that is whole; before a stream it does not know. */
+export function costBefore(headers: WireAnswer["headers"] | undefined): Cost {
+  return dollars(Number(headers?.get("x-litellm-response-cost") ?? 0)) ?? {};
+}
+
+type Cost = Pick<ChatAnswer["usage"], "cost">;
+
+const TICKS_A_DOLLAR = 10_000_000_000;
+
+function dollars(cost: unknown): Cost | undefined {
+  return typeof cost === "number" && cost > 0 && cost <= MAX_COST ? { cost } : undefined;
 }
 
 /** More than any answer costs, in whatever currency. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toUsage } from "../../src/model/read-usage.js";
+import { costBefore, toUsage } from "../../src/model/read-usage.js";
 
 describe("the usage of an answer", () => {
   test.each([
@@ -147,5 +147,24 @@ describe("the usage of an answer", () => {
     [{ total_cost: 0.1 }, undefined],
   ])("has what OpenRouter says that it has cost: %j", (cost, expected) => {
     expect(toUsage({ prompt_tokens: 1, completion_tokens: 1, cost }).cost).toBe(expected);
+  });
+
+  test.each([
+    [37_756_000, 0.0037756],
+    [0, undefined],
+    ["37756000", undefined],
+  ])("has what xAI says that it has cost, in ticks: %j", (ticks, expected) => {
+    expect(toUsage({ prompt_tokens: 1, completion_tokens: 1, cost_in_usd_ticks: ticks }).cost).toBe(expected);
+  });
+
+  test.each([
+    ["4.4e-05", 0.000044],
+    ["0", undefined],
+    ["", undefined],
+    ["None", undefined],
+    ["-1", undefined],
+  ])("has what LiteLLM says before it that it has cost: %j", (cost, expected) => {
+    expect(costBefore(new Headers({ "x-litellm-response-cost": cost })).cost).toBe(expected);
+    expect(costBefore(undefined).cost).toBeUndefined();
   });
 });

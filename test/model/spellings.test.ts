@@ -42,6 +42,15 @@ async function streamed(chunks: readonly unknown[], end: readonly string[] = ["[
 const whole = (message: unknown, reason: unknown = "stop", more: Piece = {}) =>
   toAnswer({ choices: [{ index: 0, message, finish_reason: reason }], ...more }, ANSWERING);
 
+test.each<[string, Piece, number]>([
+  ["says", {}, 0.000044],
+  ["says otherwise than the answer itself", { usage: { ...COUNTED, cost: 0.1 } }, 0.1],
+])("an answer costs what a gateway %s before it", (_, more, cost) => {
+  const headers = new Headers({ "x-litellm-response-cost": "4.4e-05" });
+  const choices = [{ index: 0, message: { content: "x" }, finish_reason: "stop" }];
+  expect(toAnswer({ choices, ...more }, { ...ANSWERING, headers }).usage.cost).toBe(cost);
+});
+
 async function errorOf(answer: () => Promise<unknown>): Promise<ModelError> {
   const error: unknown = await answer().catch((caught: unknown) => caught);
   if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
