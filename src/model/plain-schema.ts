@@ -13,7 +13,34 @@ const MAX_LENGTH = 4 * 1024 * 1024;
  * below the top. Whatever else a schema says is left out: whoever runs the tool checks its arguments.
  */
 export function plainParameters(parameters: Fields): Schema {
-  return { type: "object", properties: {}, ...new PlainSchemas(parameters).object(parameters) };
+  const whole = { type: "object", properties: {}, ...new PlainSchemas(parameters).object(parameters) };
+  return fitting(MAX_LEVELS, whole) ?? whole; // an object always fits
+}
+
+/** So deep below its top a schema may go: for a deeper one Meta and Moonshot refuse all tools, and Gemini does. */
+const MAX_LEVELS = 9;
+
+/** A schema without the properties and alternatives that are deeper; undefined where it is nothing without what is in it. */
+function fitting(levels: number, schema: Fields): Schema | undefined {
+  const { properties, required, items, anyOf, ...own } = schema;
+  if (levels === 0) return items === undefined && anyOf === undefined ? own : undefined;
+  const below = (part: unknown): Schema | undefined => fitting(levels - 1, fieldsOf(part) ?? {});
+  const named = Object.entries(fieldsOf(properties) ?? {}).flatMap(([name, part]) => {
+    const kept = below(part);
+    return kept === undefined ? [] : [[name, kept] as const];
+  });
+  const names = new Set(named.map(([name]) => name));
+  const duties = listOf(required).filter((name) => names.has(textOf(name)));
+  const item = items === undefined ? undefined : below(items);
+  const alternatives = anyOf === undefined ? undefined : listOf(anyOf).flatMap((one) => below(one) ?? []);
+  if ((items !== undefined && item === undefined) || alternatives?.length === 0) return undefined;
+  return {
+    ...own,
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(named) }),
+    ...(duties.length === 0 ? {} : { required: duties }),
+    ...(item === undefined ? {} : { items: item }),
+    ...(alternatives === undefined ? {} : { anyOf: alternatives }),
+  };
 }
 
 class PlainSchemas {
