@@ -326,6 +326,13 @@ test.each([
   ],
   [400, "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use guide."],
   [422, "No valid tool call or response generated"],
+  [
+    500,
+    "Failed to parse input at pos 395: <tool_call>\n<function=write>\n<parameter=arguments>invalid JSON schema",
+  ],
+  [500, "The model produced output that does not match the expected peg-native format"],
+  [500, "failed to parse XML: XML syntax error on line 1: element <tool_call> closed by </arg_value>"],
+  [500, "expected element type <function> but have <parameter>"],
 ])("so is one that is told by words alone: %i %s", (status, message) => {
   expect(answered(status, message)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
 });
