@@ -68,7 +68,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   // One system message is taken; the first of these is MiniMax's word for it.
   [
-    /invalid chat setting|invalid message role: system|(?:only|more than) one system message|single system message|multiple system messages|(?:unknown|invalid|unsupported|unexpected) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
+    /invalid chat setting|invalid message role: system|(?:only|more than|support) one system (?:message|prompt)|single system (?:message|prompt)|multiple system (?:messages|prompts)|(?:unknown|invalid|unsupported|unexpected) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
     ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
   ],
   [
@@ -101,7 +101,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ textBesideCalls: "left-out" }),
   ],
   [
-    /at least one (?:non-empty )?content element|chat content is empty|content\W{1,4}(?:can ?not|must not|may not|should not) be (?:empty|blank)|content\W{0,8}不能为空|\bsubscript null\b|value is not an? [\w ]{1,30}: null/i,
+    /at least one (?:non-empty )?content element|chat content is empty|content\W{1,4}(?:can ?not|must not|may not|should not) be (?:empty|blank)|content\W{0,8}不能为空|\btext\W{1,2}is not (?:present|set)\b|\bsubscript null\b|value is not an? [\w ]{1,30}: null/i,
     ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
   ],
   [
@@ -118,7 +118,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ resultNames: "sent" }),
   ],
   [
-    /single tool[- ]calls? at once|only (?:one|a single|single) tool[- ]calls?\b|(?:multiple|parallel) tool[- ]calls? (?:are|is) not supported/i,
+    /single tool[- ]calls? at once|only (?:one|a single|single) tool[- ]calls?\b|(?:multiple|parallel) tool[- ]calls? (?:are|is) not supported|number of function response parts\b.{0,40}\bfunction call parts/i,
     () => ({ parallelCalls: "apart" }),
   ],
   [

@@ -215,7 +215,7 @@ export function isMisread({ codes, words }: ProviderError): boolean {
 }
 
 const THOUGHTS_REFUSED =
-  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|thinking\W{1,3}signature\W{1,3}(?:field )?required|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified|\bthinking blocks? must contain thinking\b/i;
+  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|thinking\W{1,3}signature\W{1,3}(?:field )?required|encrypted[ _](?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?|not issued to)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified|\bthinking blocks? must contain thinking\b/i;
 
 /** Whether a server refuses what its own model has thought: signed by another of the machines behind it, or too old. */
 export function isOfThoughts({ words }: ProviderError): boolean {

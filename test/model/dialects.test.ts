@@ -1067,6 +1067,8 @@ describe("a form that a server does not take is another one, from then on", () =
       CALLED,
       saysSomething,
     ],
+    [400, "Param Incorrect: `text` is not present", CALLED, saysSomething],
+    [400, "Param Incorrect: `text` is not set", EMPTY, isFull],
     [400, "invalid params, chat content is empty (2013)", CALLED, saysSomething],
     [400, "invalid params, chat content is empty (2013)", EMPTY, isFull],
     [
@@ -1247,6 +1249,10 @@ describe("a form that a server does not take is another one, from then on", () =
   test.each([
     [500, "This model only supports single tool-calls at once!"],
     [400, "Only a single tool call is supported per message"],
+    [
+      400,
+      "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+    ],
   ])("and several calls of an answer go back one by one: %i %s", async (status, message) => {
     const server = await startRawServer((response, { body }) => {
       const { messages } = body as { messages: { tool_calls?: unknown[] }[] };
@@ -1606,6 +1612,11 @@ describe("rules", () => {
     [
       400,
       "Requests with more than one system message are not supported",
+      ["system: rules\n\npersona", "user: directive", "user: brief"],
+    ],
+    [
+      400,
+      "INVALID_PARAMETER_VALUE: Gemini models only support one system prompt.",
       ["system: rules\n\npersona", "user: directive", "user: brief"],
     ],
     [

@@ -211,6 +211,7 @@ describe("thoughts that the model's own server refuses", () => {
     "messages.7.content.2: Invalid signature in thinking block",
     "The model returned the following errors: messages.7.content.0.thinking.signature: Field required",
     "The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+    "Upstream request failed: [invalid_request_error] reasoning `encrypted_content` was not issued to this caller",
     "messages.1.content.0.thinking: each thinking block must contain thinking",
     "messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
   ])("are left out of that request, and of no other: %s", async (message) => {
