@@ -11,6 +11,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["model_context_window_exceeded", "length"],
   ["time_limit", "length"],
   ["error_limit", "length"],
+  ["repetition", "length"], // vLLM's, which cuts off what says the same again and again
   ["error_toxic", "content_filter"],
   ["complete", "stop"],
   ["safety", "content_filter"],

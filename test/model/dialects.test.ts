@@ -582,6 +582,7 @@ describe("how an answer ends", () => {
     ["MAX_TOKENS", "length"],
     ["model_length", "length"],
     ["max_output_tokens", "length"],
+    ["repetition", "length"],
     ["SAFETY", "content_filter"],
     ["content-filter", "content_filter"],
     ["PROHIBITED_CONTENT", "content_filter"],
