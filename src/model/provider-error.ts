@@ -72,7 +72,7 @@ function wordsIn(value: unknown, depth: number): string {
   if (fields === undefined) return "";
   for (const place of PLACES) {
     const words = wordsIn(fields[place], depth + 1);
-    if (words !== "") return `${placeOf(fields)}${words}`;
+    if (words !== "") return `${placeOf(fields)}${words}${moreIn(fields)}`;
   }
   return textOf(fieldsOf(fields["base_resp"])?.["status_msg"]);
 }
@@ -80,6 +80,12 @@ function wordsIn(value: unknown, depth: number): string {
 /** What of a request is meant, as FastAPI says it. */
 function placeOf({ loc }: Fields): string {
   return Array.isArray(loc) && loc.length > 0 ? `${loc.slice(0, MAX_DEPTH).join(".")}: ` : "";
+}
+
+/** What stands where the name of a parameter is to be, and says more than one: Xiaomi's have a general word in the message's place. */
+function moreIn({ param }: Fields): string {
+  const said = textOf(param).trim();
+  return /\s/.test(said) ? `: ${said}` : "";
 }
 
 /** Where servers put a code or a status under a name of their own. */
@@ -139,7 +145,10 @@ const PASSED_ON = ["external_model_message", "external_model_error"];
 /** What the provider behind a router has said, in a field of its own. */
 function passedOn(fields: Fields, error: Fields): string {
   const raw = textOf(fieldsOf(error["metadata"])?.["raw"]);
-  const field = [fields, error].flatMap((place) => PASSED_ON.map((name) => place[name])).find(Boolean);
+  const unread = fieldsOf(error["value"]); // Vercel's, of what it could not read itself
+  const field =
+    [fields, error].flatMap((place) => PASSED_ON.map((name) => place[name])).find(Boolean) ??
+    (unread !== undefined && saysWords(unread) ? unread : undefined);
   const said = fieldsOf(field) === undefined ? textOf(field) : JSON.stringify(field);
   return (raw || said).slice(0, MAX_LOOKED_AT);
 }

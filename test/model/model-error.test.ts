@@ -253,6 +253,17 @@ const PASSED_ON: readonly (readonly [string, (error: unknown) => unknown])[] = [
   ],
   ["in a field", (error) => ({ error: "Received error from openai", external_model_message: { error } })],
   ["in a field, as it came", (error) => ({ error: "no", external_model_message: JSON.stringify({ error }) })],
+  [
+    "as what a router could not read",
+    (error) => ({
+      error: {
+        code: "error",
+        message: "Stream error occurred",
+        name: "AI_TypeValidationError",
+        value: { error_type: "validation_error", error_message: JSON.stringify({ error }) },
+      },
+    }),
+  ],
 ];
 
 test.each(PASSED_ON)("an error that a router passes on counts as what it was: %s", (_, passedOn) => {
@@ -275,6 +286,17 @@ test("an error that is nothing but one passed on is said in its words, not as JS
   const inner = JSON.stringify({ message: "text content blocks must be non-empty" });
   expect(refused(400, JSON.stringify({ error_code: "BAD_REQUEST", message: inner })).message).toBe(
     "The model endpoint answered 400 text content blocks must be non-empty",
+  );
+});
+
+test.each([
+  ["`text` is not present", "Param Incorrect: `text` is not present"],
+  ["messages.[1].content", "Param Incorrect"],
+  [null, "Param Incorrect"],
+])("what stands where the name of a parameter is to be is said too where it says more: %j", (param, said) => {
+  const error = { code: "400", message: "Param Incorrect", param, type: "" };
+  expect(refused(400, `data:${JSON.stringify({ error })}`).message).toBe(
+    `The model endpoint answered 400 ${said}`,
   );
 });
 
