@@ -154,11 +154,13 @@ function describedTools(
   return described.filter((tool) => !isTask(tool));
 }
 
-/** Servers leave out what all arguments are, an object, where a tool has none. */
+/** Servers leave out what all arguments are, an object, where a tool has none; PHP's have an empty list of its properties then. */
 function ofObject(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type = null, ...rest } = schema;
   const isObject = type === null || (Array.isArray(type) && type.includes("object"));
-  return isObject ? { type: "object", ...rest } : schema;
+  const whole = isObject ? { type: "object", ...rest } : schema;
+  const { properties } = rest;
+  return Array.isArray(properties) && properties.length === 0 ? { ...whole, properties: {} } : whole;
 }
 
 /** A call has to be begun as a task, whose answer is come back for. */

@@ -70,6 +70,7 @@ const LISTS = {
     tool("list", { inputSchema: { type: "array" } }),
     tool("marker", { inputSchema: { $schema: "http://json-schema.org/draft-07/schema#" } }),
     tool("none", { inputSchema: null }),
+    tool("php", { inputSchema: { type: "object", properties: [] } }),
     tool("either", { inputSchema: { type: ["object", "null"], properties: { a: {} } } }),
     { name: 7, inputSchema: { type: "object" } },
     null,

@@ -239,8 +239,11 @@ describe("a server", () => {
       "mcp_s_look",
       "mcp_s_marker",
       "mcp_s_none",
+      "mcp_s_php",
       "mcp_s_proto",
     ]);
+    const empty = functions.find((tool) => tool.function.name === "mcp_s_php");
+    expect(empty?.function.parameters).toEqual({ type: "object", properties: {} });
     // As servers describe what has no arguments: an object, which providers want to be told.
     expect(functions.map((tool) => tool.function.parameters["type"])).toEqual(functions.map(() => "object"));
     const text = JSON.stringify(functions);
