@@ -9,7 +9,15 @@ import { within } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
-import { OF_OLD_FORM, aboutItsToken, isLost, mayBeOfOldForm, whyFailed, whyNotTaken } from "./http-way.js";
+import {
+  OF_OLD_FORM,
+  aboutItsToken,
+  codeIn,
+  isLost,
+  mayBeOfOldForm,
+  whyFailed,
+  whyNotTaken,
+} from "./http-way.js";
 import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
@@ -187,8 +195,8 @@ export class Connection {
     try {
       const method = link.byHandshake ? "ping" : "server/discover";
       await link.client.request({ method }, z.unknown(), { timeout: PING_TIMEOUT_MS });
-    } catch {
-      await this.leave(link);
+    } catch (error) {
+      if (codeIn(error) !== METHOD_NOT_FOUND) await this.leave(link); // it answers, and has no word for that
     } finally {
       this.suspicion = undefined;
     }

@@ -150,10 +150,16 @@ const refusalSchema = z.object({
 const MAX_REFUSAL_CHARS = 64 * 1024;
 
 /** The error of the protocol that comes with a status: nothing of it where that is a page, or words of a proxy. */
-export function refusalIn({ data }: SdkHttpError): z.infer<typeof refusalSchema>["error"] {
+function refusalIn({ data }: SdkHttpError): z.infer<typeof refusalSchema>["error"] {
   const { text } = data;
   if (typeof text !== "string" || text.length > MAX_REFUSAL_CHARS) return {};
   return refusalSchema.safeParse(jsonIn(text)).data?.error ?? {};
+}
+
+/** The code of a server's error, which may come with a status. */
+export function codeIn(error: unknown): unknown {
+  if (error instanceof SdkHttpError) return refusalIn(error).code;
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function wordsOfRefusal(error: SdkHttpError): string | undefined {

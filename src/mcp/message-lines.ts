@@ -109,7 +109,7 @@ const TORN_ANSWER =
  */
 function withoutNulls(message: unknown): unknown {
   const { result, ...rest } = said(message) ?? {};
-  const fields = said(result);
+  const fields = said(Array.isArray(result) && result.length === 0 ? {} : result); // PHP's empty objects are lists
   if (fields === undefined) return withError(said(message) ?? message);
   const isBeginning = typeof fields["protocolVersion"] === "string";
   return { ...rest, result: isBeginning ? asBegun(fields) : fields };

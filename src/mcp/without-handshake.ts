@@ -1,5 +1,4 @@
-import { SdkHttpError } from "@modelcontextprotocol/client";
-import { refusalIn } from "./http-way.js";
+import { codeIn } from "./http-way.js";
 
 /**
  * Since its version of 2026-07-28 the protocol has no handshake (`initialize`): each request says who asks, and in which version. Servers of that
@@ -15,6 +14,5 @@ const NOT_SPOKEN: ReadonlySet<unknown> = new Set([-32_601, -32_022]);
 
 /** Whether a server has refused `initialize` as a method, or in a version, that it does not know. */
 export function refusesHandshake(error: unknown): boolean {
-  if (error instanceof SdkHttpError) return NOT_SPOKEN.has(refusalIn(error).code);
-  return error instanceof Error && "code" in error && NOT_SPOKEN.has(error.code);
+  return NOT_SPOKEN.has(codeIn(error));
 }

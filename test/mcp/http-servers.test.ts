@@ -308,6 +308,33 @@ test("a server is told that a session is over, and one that does not care holds 
   }
 });
 
+test.each<[string, number, object, number]>([
+  ["answers it", 200, { result: {} }, 1],
+  ["answers it as PHP does", 200, { result: [] }, 1],
+  ["has no word for it", 200, { error: { code: -32601, message: "Method not found" } }, 1],
+  ["has no word for it, with a status", 404, { error: { code: -32601, message: "Method not found" } }, 1],
+  ["has forgotten who asks", 404, { error: { code: -32001, message: "Session not found" } }, 2],
+])(
+  "a server that is pinged since it has not answered a call is begun again only where it is not there: it %s",
+  async (_, code, pong, begun) => {
+    const { url, asked } = await serverOf(({ id, method }, response) => {
+      if (method === "ping")
+        response
+          .writeHead(code, { "content-type": "application/json" })
+          .end(JSON.stringify({ jsonrpc: "2.0", id, ...pong }));
+      return method === "ping" || (method === "tools/call" && asked.every(({ method: m }) => m !== "ping"));
+    });
+    const { call } = open(url);
+    const off = new AbortController();
+    const called = call(off.signal);
+    await eventually(() => asked.some(({ method }) => method === "tools/call"));
+    off.abort();
+    await expect(called).rejects.toBeDefined();
+    expect(await call()).toEqual({ content: "done", isError: false });
+    expect(asked.filter(({ method }) => method === "initialize")).toHaveLength(begun);
+  },
+);
+
 test("a server that is gone is begun again or said to be gone, to the operator as well", async () => {
   const { url, end } = await serverOf(() => false);
   const { call, notes } = open(url);

@@ -43,6 +43,7 @@ test.each<[string, string, readonly unknown[]]>([
     '{"jsonrpc":"2.0","id":2,"error":null,"result":{"_meta":null,"content":[{"text":null}]}}\n',
     [{ ...DONE, result: { content: [{ text: null }] } }],
   ],
+  ["an answer with nothing in it, as PHP says that", '{"jsonrpc":"2.0","id":2,"result":[]}\n', [DONE]],
   ["an answer without its version", '{"id":3,"result":{}}\n', [UNREADABLE(3)]],
   ["an answer that is a text", '{"jsonrpc":"2.0","id":"4","result":"x"}\n', [UNREADABLE("4")]],
   ["an answer with what JSON has not", '{"id": 5, "jsonrpc": "2.0", "result": NaN}\n', [UNREADABLE(5)]],
