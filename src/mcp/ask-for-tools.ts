@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { saidAs } from "./message-lines.js";
 
 const PAGE_TIMEOUT_MS = 10_000;
 /** Of all pages: a turn waits for them. */
@@ -34,7 +35,7 @@ export async function askForTools(
     const params = cursor === undefined ? {} : { cursor };
     const answer: z.infer<typeof listSchema> = await client.request(
       { method: "tools/list", params },
-      listSchema,
+      saidAs(listSchema),
       { timeout: PAGE_TIMEOUT_MS },
     );
     tools.push(...(answer.tools ?? []));

@@ -18,7 +18,7 @@ import {
   whyFailed,
   whyNotTaken,
 } from "./http-way.js";
-import { isUnreadable } from "./message-lines.js";
+import { isUnreadable, saidAs } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
@@ -162,8 +162,7 @@ export class Connection {
     link.callsRunning += 1;
     try {
       const request = { method: "tools/call", params: { name: tool, arguments: args } };
-      const options = { signal, timeout: MAX_REQUEST_MS, allowInputRequired: true };
-      return await link.client.request(request, answerSchema, options);
+      return await link.client.request(request, saidAs(answerSchema), { signal, timeout: MAX_REQUEST_MS });
     } catch (error) {
       throw await this.failureOf(error, link);
     } finally {

@@ -197,7 +197,14 @@ const WANTS_INPUT =
   "The server asks for more before it answers, from a person or a model, and nobody gives it that here.";
 
 /** What an answer says in words; of what is none, what it is. */
-function toAnswer({ content, structuredContent, isError, _meta, ...rest }: McpAnswer): ToolAnswer {
+function toAnswer({
+  content,
+  structuredContent,
+  isError,
+  _meta,
+  resultType: _resultType,
+  ...rest
+}: McpAnswer): ToolAnswer {
   if (content === undefined && rest["inputRequests"] !== undefined) throw new Error(WANTS_INPUT);
   const texts = (content ?? []).map(blockText);
   const said = texts.join("\n");

@@ -1,5 +1,6 @@
-import { isList, jsonIn } from "../core/json.js";
 import { type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { isList, jsonIn } from "../core/json.js";
 
 /** An answer has come that cannot be read: it is handed on as an error whose data this is, so that nobody waits for another. */
 const UNREADABLE = { isUnreadable: true };
@@ -104,6 +105,28 @@ const TORN_ANSWER =
   /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"\s*:/;
 
 /**
+ * What one version of the protocol or another wants in each result, and the SDK with it, and nobody here goes by: servers leave some of it
+ * out. What they have said themselves stands beside it.
+ */
+const WANTED = {
+  resultType: "complete",
+  ttlMs: 0,
+  cacheScope: "private",
+  tools: [],
+  content: [],
+  supportedVersions: [],
+  capabilities: {},
+};
+
+/** A result as its server has said it. */
+export function saidAs<T>(schema: z.ZodType<T>): z.ZodType<T> {
+  return z
+    .looseObject({ said: z.unknown() })
+    .transform((result) => result.said)
+    .pipe(schema);
+}
+
+/**
  * A message without what the protocol leaves out where there is none, and servers that are written by hand say as `null`: an error
  * beside the result, a field of the result.
  */
@@ -112,7 +135,7 @@ function withoutNulls(message: unknown): unknown {
   const fields = said(Array.isArray(result) && result.length === 0 ? {} : result); // PHP's empty objects are lists
   if (fields === undefined) return withError(said(message) ?? message);
   const isBeginning = typeof fields["protocolVersion"] === "string";
-  return { ...rest, result: isBeginning ? asBegun(fields) : fields };
+  return { ...rest, result: isBeginning ? asBegun(fields) : { ...WANTED, said: fields } };
 }
 
 /**

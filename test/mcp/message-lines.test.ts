@@ -2,26 +2,29 @@ import { expect, test } from "vitest";
 import { MessageLines } from "../../src/mcp/message-lines.js";
 
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
-const DONE = { jsonrpc: "2.0", id: 2, result: {} };
+const SAID_DONE = { jsonrpc: "2.0", id: 2, result: {} };
+/** An answer as it is read: what its server has said stands beside what all results have to have. */
+const read = (said: object) => ({ ...SAID_DONE, result: expect.objectContaining({ said }) as unknown });
+const DONE = read({});
 
 /** What is read of a text that comes in two pieces. */
 function readOf(text: string) {
   const lines = new MessageLines(10_000);
   const bytes = Buffer.from(text);
-  const read: unknown[] = [];
+  const all: unknown[] = [];
   for (const piece of [bytes.subarray(0, 7), bytes.subarray(7)]) {
     lines.append(piece);
     for (;;) {
       try {
         const message = lines.readMessage();
         if (message === null) break;
-        read.push(message);
+        all.push(message);
       } catch (error) {
-        read.push(String(error));
+        all.push(String(error));
       }
     }
   }
-  return { read, stray: lines.lastStray };
+  return { read: all, stray: lines.lastStray };
 }
 
 const UNREADABLE = (id: number | string) => ({
@@ -31,17 +34,17 @@ const UNREADABLE = (id: number | string) => ({
 });
 
 test.each<[string, string, readonly unknown[]]>([
-  ["one on each line", `${JSON.stringify(PING)}\n${JSON.stringify(DONE)}\n`, [PING, DONE]],
+  ["one on each line", `${JSON.stringify(PING)}\n${JSON.stringify(SAID_DONE)}\n`, [PING, DONE]],
   [
     "behind a mark of the bytes' order, with Windows' line ends",
     `\uFEFF${JSON.stringify(PING)}\r\n\r\n`,
     [PING],
   ],
-  ["in a list, with what is none", `${JSON.stringify([PING, 5, DONE])}\n`, [PING, DONE]],
+  ["in a list, with what is none", `${JSON.stringify([PING, 5, SAID_DONE])}\n`, [PING, DONE]],
   [
     "with null where there is nothing",
     '{"jsonrpc":"2.0","id":2,"error":null,"result":{"_meta":null,"content":[{"text":null}]}}\n',
-    [{ ...DONE, result: { content: [{ text: null }] } }],
+    [read({ content: [{ text: null }] })],
   ],
   ["an answer with nothing in it, as PHP says that", '{"jsonrpc":"2.0","id":2,"result":[]}\n', [DONE]],
   ["an answer without its version", '{"id":3,"result":{}}\n', [UNREADABLE(3)]],
@@ -49,12 +52,16 @@ test.each<[string, string, readonly unknown[]]>([
   ["an answer with what JSON has not", '{"id": 5, "jsonrpc": "2.0", "result": NaN}\n', [UNREADABLE(5)]],
   [
     "behind a progress that is drawn again and again on the same line",
-    `loading 50%\rloading 100%\r${JSON.stringify(DONE)}\n`,
+    `loading 50%\rloading 100%\r${JSON.stringify(SAID_DONE)}\n`,
     [DONE],
   ],
-  ["behind a spinner that was wiped away", `fetching\u001B[1G\u001B[0K${JSON.stringify(DONE)}\r\n`, [DONE]],
+  [
+    "behind a spinner that was wiped away",
+    `fetching\u001B[1G\u001B[0K${JSON.stringify(SAID_DONE)}\r\n`,
+    [DONE],
+  ],
   ["behind a cursor that is shown again", `\u001B[2K\u001B[?25h ${JSON.stringify(PING)}\n`, [PING]],
-  ["words of a log in colour", `\u001B[32mgot\u001B[0m ${JSON.stringify(DONE)}\n`, []],
+  ["words of a log in colour", `\u001B[32mgot\u001B[0m ${JSON.stringify(SAID_DONE)}\n`, []],
   ["an answer that is not whole yet", '{"jsonrpc":"2.0","id":5,"result":{', []],
   ["words about a message", 'got {"jsonrpc":"2.0","id":5,"result":{\n', []],
   [
@@ -90,12 +97,12 @@ test("a line without end is given up", () => {
 test("a long line that comes in crumbs is put together once, and what follows it is read", () => {
   const lines = new MessageLines(2_000_000);
   const long = { ...PING, params: { words: "x".repeat(1_000_000) } };
-  const bytes = Buffer.from(`${JSON.stringify(long)}\n${JSON.stringify(DONE)}\n`);
-  const read: unknown[] = [];
+  const bytes = Buffer.from(`${JSON.stringify(long)}\n${JSON.stringify(SAID_DONE)}\n`);
+  const all: unknown[] = [];
   for (let at = 0; at < bytes.length; at += 4) {
     lines.append(bytes.subarray(at, at + 4));
     for (let message = lines.readMessage(); message !== null; message = lines.readMessage())
-      read.push(message);
+      all.push(message);
   }
-  expect(read).toEqual([long, DONE]);
+  expect(all).toEqual([long, DONE]);
 });
