@@ -13,7 +13,7 @@ import type { Store } from "../store/store.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import type { FoundProject } from "./find-project.js";
 import { type ModelChoice, chosenModel, modelOf } from "./model-options.js";
-import { UsageError, usable } from "./output.js";
+import { UsageError, asError, usable } from "./output.js";
 import { registerRoot } from "./register-root.js";
 import { isThere } from "./run-filter.js";
 import type { PreparedRun } from "./start-run.js";
@@ -136,9 +136,8 @@ async function installedPackage(store: Store, named: string): Promise<string> {
   await refuseNoPackage(named);
   const installed = await store.packages.install(path);
   if (!installed.ok) {
-    throw new UsageError(
-      `${installed.error.message}\nSee all findings with: interlock package check ${shellWord(named, "<package>")}`,
-    );
+    const remedy = `\nSee all findings with: interlock package check ${shellWord(named, "<package>")}`;
+    throw asError(installed.error, installed.error.message, remedy);
   }
   return installed.value.packageId;
 }

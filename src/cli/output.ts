@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { constants } from "node:os";
 import { type Interface, createInterface } from "node:readline";
-import type { Result } from "../core/errors.js";
+import type { Fault, Result } from "../core/errors.js";
 import { isFull, systemCode } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
@@ -24,10 +24,15 @@ export class CommandError extends Error {}
 /** Nothing answers where Temporal is configured to be. */
 export class NoTemporal extends CommandError {}
 
-/** What was asked for. Throws `UsageError` with code and message where that is a fault. */
+/** What was asked for. Throws what `asError` makes of code and message where that is a fault. */
 export function usable<T>(result: Result<T>): T {
   if (result.ok) return result.value;
-  throw new UsageError(`${result.error.code}: ${result.error.message}`);
+  throw asError(result.error, `${result.error.code}: ${result.error.message}`);
+}
+
+/** A fault as a command ends by it: what was asked for is wrong, unless the machine could not do it (`E_INTERNAL`). `remedy` is for the first. */
+export function asError({ code, message }: Fault, said = message, remedy = ""): Error {
+  return code === "E_INTERNAL" ? new CommandError(said) : new UsageError(`${said}${remedy}`);
 }
 
 /** As a shell sees a program that wrote into a pipe whose reader was gone: 128 and SIGPIPE. */

@@ -10,6 +10,7 @@ import {
   EXIT,
   type ExitCode,
   UsageError,
+  asError,
   print,
   printError,
   printJson,
@@ -91,7 +92,7 @@ export async function packageShowCommand(named: string, options: JsonChoice): Pr
   const opened = await withStore({ makes: false }, ({ reader }) =>
     reader.ask("read.package", { packageId: named }),
   );
-  if (!opened.ok) throw new UsageError(`${opened.error.message} See: interlock package list`);
+  if (!opened.ok) throw asError(opened.error, opened.error.message, " See: interlock package list");
   const shown = opened.value;
   if (options.json === true) {
     printJson(shown);
@@ -115,7 +116,7 @@ export async function packageRemoveCommand(packageId: string, options: JsonChoic
     const closedRuns = await closedByTemporal(place, needing);
     const removed = await place.reader.ask("package.remove", { packageId, closedRuns });
     if (removed.ok) return;
-    if (removed.error.code !== "E_PACKAGE_NOT_FOUND") throw new UsageError(removed.error.message);
+    if (removed.error.code !== "E_PACKAGE_NOT_FOUND") throw asError(removed.error);
     // What a name stands for changes with what is installed: only an id is removed.
     const meant = await place.reader.ask("read.package", { packageId });
     throw new UsageError(

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { main } from "../../../src/cli/program.js";
@@ -78,4 +78,14 @@ test("help for a command that there is not says which was meant", async () => {
   expect(output.text).not.toContain("Usage:");
   expect(await main(["help", "completion"])).toBe(0);
   expect(output.text).toContain("Usage: interlock completion");
+});
+
+test("a package that the store has no place for is no wrong usage, and is not called one with findings", async () => {
+  const packages = join(world.store.dir, "packages");
+  await rename(packages, `${packages} elsewhere`);
+  await writeFile(packages, "");
+  const source = join(world.dir, "package");
+  expect(await main(["run", source, "--project", world.projectRoot, "--rehearse"])).toBe(1);
+  expect(output.text).toContain("The packages of the store could not be written (EEXIST)");
+  expect(output.text).not.toContain("package check");
 });
