@@ -75,7 +75,7 @@ export async function followRun(
   try {
     for (;;) {
       signal.throwIfAborted();
-      const askedAt = Date.now();
+      const askedAt = performance.now();
       const state = await asked(() => stateOf(run));
       said = { ...said, askedAt };
       if (state === undefined) continue; // nobody works on it: who watches is told so

@@ -31,12 +31,12 @@ function liveThere(reader: StoreReader, run: string): WorkSource["live"] {
   let pauseMs = 0;
   return async (since, isAnswering) => {
     if (!isAnswering) return undefined;
-    if (Date.now() < lookAt) return since && { ...since, text: "", restarts: false };
+    if (performance.now() < lookAt) return since && { ...since, text: "", restarts: false };
     const asked = since === undefined ? {} : { since: positionOf(since) };
     const got = await reader.ask("read.live", { run, ...asked });
     const answer = (got.ok ? (got.value.answer as LiveAnswer | null) : null) ?? undefined; // as its store has read it
     pauseMs = nextPause(PACE, pauseMs, isFurther(answer, since));
-    lookAt = Date.now() + pauseMs;
+    lookAt = performance.now() + pauseMs;
     return answer;
   };
 }

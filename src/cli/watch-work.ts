@@ -24,7 +24,7 @@ const LATE_MS = 1_000;
 const LATE = Symbol("late");
 const PATIENCE_MS = 5_000;
 
-/** What the run itself said last, and when it was asked: what Temporal has told before that is older. */
+/** What the run itself said last, and when it was asked (by `performance.now()`): what Temporal has told before that is older. */
 export interface Said extends Pick<Standing, "turn" | "missing"> {
   readonly askedAt?: number;
 }
@@ -50,7 +50,7 @@ export async function watchWork(
   while (!signal.aborted) {
     const { turn } = said();
     // A turn that is over says that something else is under way.
-    if (Date.now() >= describeAt || turn !== seen.turn) {
+    if (performance.now() >= describeAt || turn !== seen.turn) {
       // A signal of this call's own: each call leaves a listener on the one it is given.
       const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
       try {
@@ -63,7 +63,7 @@ export async function watchWork(
       const work = JSON.stringify(known, withoutHeartbeats);
       const isNews = turn !== seen.turn || work !== seen.work || temporal === "away";
       pauseMs = nextPause(DESCRIBE_PACE, pauseMs, isNews);
-      describeAt = Date.now() + pauseMs;
+      describeAt = performance.now() + pauseMs;
       seen = { turn, work };
     }
     const isAnswering = known.work.activities.some(isModelTurn);
@@ -100,7 +100,7 @@ function newestTurn(
   before: { readonly turn: string; readonly at: number },
 ) {
   const turn = activities.find(({ activity }) => activity === MODEL_TURN)?.scheduledAt ?? before.turn;
-  return turn === before.turn ? before : { turn, at: Date.now() };
+  return turn === before.turn ? before : { turn, at: performance.now() };
 }
 
 /** What an activity does says itself: that it lives is no news. */

@@ -44,9 +44,9 @@ function howToOpen(webUi: string | undefined, embedded: boolean): string {
 /** The embedded Web UI is asked until it has come up, any other one once. */
 async function isThere(webUi: string, embedded: boolean): Promise<boolean> {
   if (!embedded) return answers(webUi, PATIENCE_MS);
-  const deadline = Date.now() + EMBEDDED_PATIENCE_MS;
-  while (!(await answers(webUi, Math.max(1, deadline - Date.now())))) {
-    if (Date.now() >= deadline) return false;
+  const deadline = performance.now() + EMBEDDED_PATIENCE_MS;
+  while (!(await answers(webUi, Math.max(1, deadline - performance.now())))) {
+    if (performance.now() >= deadline) return false;
     await pause(POLL_MS);
   }
   return true;

@@ -106,19 +106,20 @@ export async function connect(
 async function untilAnswer(connection: Connection, givesUpOnRefusal: boolean): Promise<void> {
   const { connectTimeoutMs: silentMs } = connection.options;
   const refusedMs = givesUpOnRefusal ? Math.min(REFUSED_MS, silentMs) : silentMs;
-  const begun = Date.now();
+  const begun = performance.now();
+  const deadline = Date.now() + silentMs;
   let until: number | undefined;
   for (;;) {
     try {
-      await connection.withDeadline(begun + silentMs, () => connection.workflowService.getSystemInfo({}));
+      await connection.withDeadline(deadline, () => connection.workflowService.getSystemInfo({}));
       return;
     } catch (error) {
       const code: unknown = isGrpcServiceError(error) ? error.code : undefined;
       if (code === UNIMPLEMENTED) return; // a server of long ago
       const mayPass = code === UNAVAILABLE || code === RESOURCE_EXHAUSTED;
       // What was silent for longer than that, as a way that is cut then, does not refuse.
-      until ??= begun + (Date.now() - begun > refusedMs ? silentMs : refusedMs);
-      if (!mayPass || Date.now() + AGAIN_MS > until) throw unanswered(error, code, silentMs);
+      until ??= begun + (performance.now() - begun > refusedMs ? silentMs : refusedMs);
+      if (!mayPass || performance.now() + AGAIN_MS > until) throw unanswered(error, code, silentMs);
     }
     await pause(AGAIN_MS);
   }
@@ -171,20 +172,20 @@ class Reach {
 
   /** Nothing that was asked is answered, and that for long. */
   silent(): void {
-    this.failsSince ??= Date.now() - AWAY_MS;
+    this.failsSince ??= performance.now() - AWAY_MS;
     this.tell();
   }
 
   private ended(code: number): void {
     if (code === CANCELLED || code === DEADLINE_EXCEEDED) return; // whoever has asked waits no longer: that says nothing
-    this.failsSince = code === UNAVAILABLE ? (this.failsSince ?? Date.now()) : undefined;
+    this.failsSince = code === UNAVAILABLE ? (this.failsSince ?? performance.now()) : undefined;
     this.tell();
     this.onEnd(code !== UNAVAILABLE);
   }
 
   private tell(): void {
     const { failsSince } = this;
-    const isAway = failsSince !== undefined && (this.isTold || Date.now() - failsSince >= AWAY_MS);
+    const isAway = failsSince !== undefined && (this.isTold || performance.now() - failsSince >= AWAY_MS);
     if (isAway === this.isTold) return;
     this.isTold = isAway;
     this.onReach(!isAway);

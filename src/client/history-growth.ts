@@ -25,7 +25,7 @@ export function historyGrowth(
 ): (signal: AbortSignal) => Promise<boolean> {
   let execution: { readonly workflowId: string; readonly runId: string } | undefined;
   let nextPageToken: Uint8Array | undefined;
-  let toldAt = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
 
   async function executionOf() {
     const { workflowId, executionRunId } = await run.address();
@@ -66,8 +66,8 @@ export function historyGrowth(
           return true;
         }
         if (news === "nothing") continue;
-        await pause(Math.max(PAUSE_MS, toldAt + LEAST_MS - Date.now()), signal);
-        toldAt = Date.now();
+        await pause(Math.max(PAUSE_MS, toldAt + LEAST_MS - performance.now()), signal);
+        toldAt = performance.now();
         return true;
       } catch (error) {
         signal.throwIfAborted();

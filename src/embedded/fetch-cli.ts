@@ -99,9 +99,9 @@ async function tryWays(directory: string, request: FetchRequest): Promise<FetchO
 }
 
 async function bringPatiently(way: FetchWay, job: FetchJob): Promise<string> {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const timer = setInterval(() => {
-    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     job.onProgress?.(`Still fetching the Temporal CLI (${seconds} s).`);
   }, STILL_WORKING_MS);
   try {

@@ -39,8 +39,8 @@ export async function stopGate(record: ServerRecord | null): Promise<void> {
   const gate = record?.front?.gate;
   if (record === null || gate === null || gate === undefined || !gateLives(record)) return;
   process.kill(gate.pid, "SIGKILL"); // it holds nothing
-  const deadline = Date.now() + END_GRACE_MS;
-  while (gateLives(record) && Date.now() < deadline) await pause(POLL_MS);
+  const deadline = performance.now() + END_GRACE_MS;
+  while (gateLives(record) && performance.now() < deadline) await pause(POLL_MS);
 }
 
 function gateLives({ front }: ServerRecord): boolean {

@@ -155,12 +155,12 @@ export async function waitUntilHealthy(
   record: ServerRecord,
   limits: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
 ): Promise<"healthy" | "ended" | "silent"> {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   for (;;) {
     limits.signal?.throwIfAborted();
     const answers = await answersAsTemporal(record.address, NAMESPACE);
     if (!isHeld(files.log)) return "ended";
-    const waitedMs = Date.now() - startedAt;
+    const waitedMs = performance.now() - startedAt;
     if (answers && (waitedMs > PORT_REFUSAL_MS || (await listensOnBoth(record)))) return "healthy";
     if (waitedMs > limits.timeoutMs) return "silent";
     await pause(POLL_MS);
@@ -182,11 +182,11 @@ export type LivingServer =
 
 /** Asks the kernel whether a server of this store lives, and the record which process it is. */
 export async function findLivingServer(files: ServerFiles): Promise<LivingServer> {
-  const deadline = Date.now() + DYING_MS;
+  const deadline = performance.now() + DYING_MS;
   while (isHeld(files.log)) {
     const record = readServerRecord(files);
     if (record !== null && (await isRecordedServer(files, record))) return { kind: "recorded", record };
-    if (Date.now() > deadline) return { kind: "unknown" };
+    if (performance.now() > deadline) return { kind: "unknown" };
     await pause(POLL_MS);
   }
   return { kind: "none" };
@@ -212,8 +212,8 @@ export async function stopServer(files: ServerFiles): Promise<boolean> {
     if (living.kind === "none") break;
     if (living.kind === "unknown") return false;
     signalGroup(living.record.pid, signal);
-    const deadline = Date.now() + graceMs;
-    while (isHeld(files.log) && Date.now() < deadline) await pause(POLL_MS);
+    const deadline = performance.now() + graceMs;
+    while (isHeld(files.log) && performance.now() < deadline) await pause(POLL_MS);
   }
   if (isHeld(files.log)) return false;
   await stopGate(readServerRecord(files));

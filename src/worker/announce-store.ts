@@ -53,10 +53,10 @@ export function announceStore(temporal: ClientOptions, store: Store): Announceme
     const note = await noteOf(store);
     const text = JSON.stringify(note);
     const isNews = text !== said.note;
-    if (!left && !isNews && Date.now() - said.at < SAY_MS) return;
+    if (!left && !isNews && performance.now() - said.at < SAY_MS) return;
     const word: StoreSeen = { worker, ...(isNews ? { note } : {}), ...(left ? { left } : {}) };
     const queue = await tell(client, store, note, word);
-    said = { note: text, at: Date.now() };
+    said = { note: text, at: performance.now() };
     if (queue === store.taskQueue || hasWarned) return;
     hasWarned = true;
     Runtime.instance().logger.warn(

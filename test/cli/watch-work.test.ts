@@ -75,6 +75,18 @@ test("an answer that arrives all the time is looked at every other second", asyn
   expect(counts.live).toBeGreaterThanOrEqual(25);
 });
 
+test("a clock that is set back amid an answer hides nothing of it", async () => {
+  const setBack = setTimeout(() => void vi.setSystemTime(Date.now() - 3_600_000), 20_000);
+  let arrived = 100;
+  const counts = await asked(
+    () => (arrived += 1),
+    () => ({ turn: "model turn 1" }),
+  );
+  clearTimeout(setBack);
+  expect(counts.describe).toBeGreaterThanOrEqual(12);
+  expect(counts.live).toBeGreaterThanOrEqual(25);
+});
+
 test("a turn that is over is looked at anew at once", async () => {
   let turn = 0;
   const timer = setInterval(() => (turn += 1), 2_000);
@@ -123,7 +135,7 @@ test("a turn that has begun after the run was asked is not taken for the one tha
     activities: [{ activity: "model.turn", standing: "running", attempt: 2, scheduledAt }],
   });
   let work = turn("2026-01-01T00:00:00Z");
-  let said: Said = { turn: "model turn 3 · ask", askedAt: Date.now() + 1 };
+  let said: Said = { turn: "model turn 3 · ask", askedAt: performance.now() + 1 };
   const seen: Standing[] = [];
   const stop = new AbortController();
   const watching = watchWork(
@@ -138,7 +150,7 @@ test("a turn that has begun after the run was asked is not taken for the one tha
   work = turn("2026-01-01T00:00:09Z");
   await vi.advanceTimersByTimeAsync(6_000);
   expect(seen.at(-1)).toMatchObject({ turn: "model turn 3 · ask", isTurnOld: true });
-  said = { turn: "model turn 1 · next", askedAt: Date.now() };
+  said = { turn: "model turn 1 · next", askedAt: performance.now() };
   await vi.advanceTimersByTimeAsync(1_000);
   expect(seen.at(-1)).toMatchObject({ turn: "model turn 1 · next", isTurnOld: false });
   stop.abort();
