@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { barredPort } from "../core/barred-port.js";
 import { UsageError } from "./output.js";
 
@@ -26,4 +27,13 @@ export function portForBrowsers(text: string): number {
   throw new UsageError(
     `--port: browsers are barred from port ${port}, which other protocols have. Choose another port.`,
   );
+}
+
+/**
+ * What `--host` says: where to listen for browsers, which come by 127.0.0.1. What listens on IPv6 alone they do not reach, and Node takes
+ * an empty host for all of them. Throws `UsageError`.
+ */
+export function hostForBrowsers(text: string): string {
+  if (isIPv4(text) || text === "::") return text;
+  throw new UsageError("--host takes an IPv4 address, as 0.0.0.0 in a container, or :: for all.");
 }

@@ -27,6 +27,7 @@ export function addTrustCommands(program: Command, whenCalled: WhenCalled): void
       "lets Temporal's Web UI and command line read sealed histories, on this machine, in the foreground",
     )
     .option("--port <n>", "default: 8877")
+    .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
     .option("--origin <address>", "where the Web UI is opened from (default: INTERLOCK_WEB_UI)", eachTime)
     .action(whenCalled(async () => (await import("./commands/codec-server.js")).codecServerCommand));
 }

@@ -28,10 +28,10 @@ export function addressText({ host, port }: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** How a command is told another port, and another address; without `address` there is only the one. */
+/** How a command is told another port, and another address. */
 export interface ListenWays {
   readonly port: string;
-  readonly address?: string;
+  readonly address: string;
 }
 
 /** Why a server of ours does not listen, and what helps: a port helps nobody whose address does not exist. Undefined for an error of something else. */
@@ -48,8 +48,7 @@ export function notListening(error: unknown, at: ListenAddress, ways: ListenWays
   if (isLoopback(at.host)) {
     return `${refused}: the loopback interface is down, or has no such address (ip address show lo).`;
   }
-  const other = ways.address === undefined ? "" : ` Name one that it has with ${ways.address}.`;
-  return `${refused}: this machine has no such address.${other}`;
+  return `${refused}: this machine has no such address. Name one that it has with ${ways.address}.`;
 }
 
 function isLoopback(host: string): boolean {

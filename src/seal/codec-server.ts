@@ -11,7 +11,7 @@ import { SealError } from "./seal-error.js";
 export interface CodecServerOptions {
   /** What opens and seals. */
   readonly codec: PayloadCodec;
-  /** A loopback address. */
+  /** Where it listens; pages and commands come by 127.0.0.1, wherever that is. */
   readonly host: string;
   /** 0 takes any that is free. */
   readonly port: number;
@@ -51,9 +51,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     });
   });
   server.requestTimeout = 30_000;
-  const { host } = options;
-  const { port, close } = await listening(server, { host, port: options.port });
-  return { address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`, close };
+  const { port, close } = await listening(server, { host: options.host, port: options.port });
+  return { address: `http://127.0.0.1:${port}`, close };
 }
 
 /** A request that is not answered: status and reason. */
@@ -75,7 +74,7 @@ async function answer(
   response.setHeader("X-Content-Type-Options", "nosniff");
   // A name that was bound to this machine by somebody else's page is none of its own.
   if (!isOwnHost(request))
-    throw new Refused(421, "This codec server answers to the address it listens on only.");
+    throw new Refused(421, "This codec server answers to 127.0.0.1, [::1] and localhost with its port only.");
   const { origin } = request.headers;
   if (origin !== undefined) {
     if (!origins.includes(origin))

@@ -41,11 +41,6 @@ test("a port that only root may have, and a loopback interface that is down, hav
   );
 });
 
-test("no way to another address is promised where there is none", () => {
-  const said = notListening(refusal("EAFNOSUPPORT"), { host: "2001:db8::1", port: 1 }, { port: "--port" });
-  expect(said).toMatch(/this machine has no such address\.$/);
-});
-
 test("an error of something else is not said to be one of listening", () => {
   expect(notListening(new Error("no page was built"), PAGE, WAYS)).toBeUndefined();
 });

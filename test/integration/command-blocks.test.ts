@@ -41,6 +41,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
     "shows what is printed: sealed-histories.test.ts runs with keys in the environment",
   "docs/sealed-histories.md: $ interlock codec-server":
     "it serves until Ctrl-C: codec-server.test.ts asks one",
+  "docs/sealed-histories.md: docker ": "needs docker",
   "docs/starting-runs.md: temporal ": "starting-runs.test.ts runs the page's blocks, one after the other",
   "docs/starting-runs.md: interlock status shop-story-7": "starting-runs.test.ts runs it",
 };

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { defaultPayloadConverter } from "@temporalio/common";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type CodecServer, startCodecServer } from "../../src/seal/codec-server.js";
 import { SealCodec } from "../../src/seal/seal-codec.js";
 import { parseSealKeys } from "../../src/seal/seal-keys.js";
@@ -18,6 +18,18 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+test("a codec server in a container says the address under which its published port is asked, and answers there", async () => {
+  const inContainer = { codec, host: "0.0.0.0", port: 0, token: TOKEN, origins: [] };
+  const published = await startCodecServer(inContainer);
+  onTestFinished(() => published.close());
+  const { hostname, port } = new URL(published.address);
+  expect(hostname).toBe("127.0.0.1");
+  const body = { method: "POST", body: '{"payloads":[]}' };
+  expect((await fetch(`${published.address}/${TOKEN}/decode`, body)).status).toBe(200);
+  const asked = await ask({ headers: { host: `192.0.2.1:${port}` } }, published);
+  expect(asked.status).toBe(421);
+});
+
 interface Asked {
   readonly path?: string;
   readonly method?: string;
@@ -26,11 +38,14 @@ interface Asked {
 }
 
 /** `fetch` would set `Host` and `Origin` as it likes. */
-function ask({ path = `/${TOKEN}/decode`, method = "POST", headers = {}, body = '{"payloads":[]}' }: Asked) {
+function ask(
+  { path = `/${TOKEN}/decode`, method = "POST", headers = {}, body = '{"payloads":[]}' }: Asked,
+  of = server,
+) {
   return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
       const content = method === "POST" ? body : "";
-      const { hostname, port } = new URL(server.address);
+      const { hostname, port } = new URL(of.address);
       const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

@@ -4,20 +4,20 @@ import { loadConfig } from "../../config.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { startCodecServer } from "../../seal/codec-server.js";
 import { interruption } from "../environment.js";
-import { portForBrowsers } from "../numbers.js";
+import { hostForBrowsers, portForBrowsers } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
 import { notListening } from "../../environment/listen-address.js";
 
-const HOST = "127.0.0.1";
-
 interface CodecServerCommand {
   readonly port?: string;
+  readonly host?: string;
   readonly origin?: readonly string[];
 }
 
 /** `interlock codec-server`: lets Temporal's Web UI and command line read what is sealed, on this machine. */
 export async function codecServerCommand({
   port = "8877",
+  host = "127.0.0.1",
   origin = [],
 }: CodecServerCommand): Promise<ExitCode> {
   const { sealKeys, webUi, codecToken } = loadConfig();
@@ -27,17 +27,16 @@ export async function codecServerCommand({
       "There is no key here: name a file of keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).",
     );
   }
-  const wanted = portForBrowsers(port);
+  const at = { host: hostForBrowsers(host), port: portForBrowsers(port) };
   const token = codecToken ?? randomBytes(24).toString("base64url");
   const signal = interruption();
   const server = await startCodecServer({
     codec: new SealCodec(sealKeys, "client"),
-    host: HOST,
-    port: wanted,
+    ...at,
     token,
     origins,
   }).catch((error: unknown) => {
-    const sentence = notListening(error, { host: HOST, port: wanted }, { port: "--port" });
+    const sentence = notListening(error, at, { port: "--port", address: "--host" });
     throw sentence === undefined ? error : new CommandError(sentence, { cause: error });
   });
   print(`codec server  ${server.address}/${token}`);

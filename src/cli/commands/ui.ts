@@ -1,7 +1,6 @@
-import { isIPv4 } from "node:net";
 import { interruption, lookAround } from "../environment.js";
-import { portForBrowsers } from "../numbers.js";
-import { EXIT, type ExitCode, UsageError, print } from "../output.js";
+import { hostForBrowsers, portForBrowsers } from "../numbers.js";
+import { EXIT, type ExitCode, print } from "../output.js";
 import { startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 
@@ -32,11 +31,8 @@ export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCo
   }
 }
 
-/** Browsers come by 127.0.0.1: what listens on IPv6 alone they do not reach. Node takes an empty host for all of them. */
-function hostOf(host: string | undefined): { readonly host?: string } {
-  if (host === undefined) return {};
-  if (isIPv4(host) || host === "::") return { host };
-  throw new UsageError("--host takes an IPv4 address, as 0.0.0.0 in a container, or :: for all.");
+function hostOf(text: string | undefined): { readonly host?: string } {
+  return text === undefined ? {} : { host: hostForBrowsers(text) };
 }
 
 function portOf(text: string | undefined): { readonly port?: number } {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { codecServerCommand } from "../../../src/cli/commands/codec-server.js";
 import { UsageError } from "../../../src/cli/output.js";
 
@@ -12,3 +12,12 @@ test.each([
   await expect(refused).rejects.toThrow(UsageError);
   await expect(refused).rejects.toThrow(`--origin: "${origin}" is no address`);
 });
+
+test.each(["", "::1", "localhost", "127.0.0.1:80"])(
+  "it listens nowhere that what it prints does not lead to: --host %j is refused",
+  async (host) => {
+    vi.stubEnv("INTERLOCK_SEAL_KEYS", `k1:${Buffer.alloc(32).toString("base64")}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(codecServerCommand({ host })).rejects.toThrow("--host takes an IPv4 address");
+  },
+);
