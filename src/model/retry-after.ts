@@ -4,6 +4,8 @@ import type { WireAnswer } from "./send.js";
 const LONGEST_WAIT_MS = 10 * 60_000;
 /** Of a limit, which may be one of a day. */
 const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
+/** By so much no answer is older than its headers: a clock that is off by more is wrong. */
+const CLOCK_OFF_MS = 15 * 60_000;
 /** What some send in place of the seconds to wait: when the wait is over, in seconds since 1970. */
 const EPOCH_MS = 1_000_000_000_000;
 
@@ -13,10 +15,11 @@ const EPOCH_MS = 1_000_000_000_000;
  */
 export function readRetryAfter(
   headers: WireAnswer["headers"],
-  now: Date,
+  at: Date,
   body = "",
   isLimit = false,
 ): number | undefined {
+  const now = byItsClock(headers, at);
   const said = body.slice(0, MAX_LOOKED_AT);
   const waits = [
     inHeaders(headers, now),
@@ -28,6 +31,12 @@ export function readRetryAfter(
   // None at all says nothing, where another place says more.
   const wait = waits.find((told) => told > 0) ?? waits[0];
   return wait === undefined ? undefined : Math.min(wait, isLimit ? LONGEST_LIMIT_MS : LONGEST_WAIT_MS);
+}
+
+/** When it is for the provider, whose dates are to be understood: where the clock of this machine is far off, as its answer says. */
+function byItsClock(headers: WireAnswer["headers"], now: Date): Date {
+  const told = dateIn(headers.get("date") ?? "");
+  return Math.abs(told - now.getTime()) > CLOCK_OFF_MS ? new Date(told) : now;
 }
 
 /** Of the limit that the words name, where a header says when it is over, as Cerebras has it. */

@@ -642,6 +642,21 @@ describe("Retry-After", () => {
     },
   );
 
+  test("is told by the provider's own clock where this machine's is an hour off, and by this one where both agree", () => {
+    const until = (date: string) =>
+      readRetryAfter(
+        new Headers({ date, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772600797" }),
+        NOW,
+        "",
+        true,
+      );
+    expect(until("Wed, 04 Mar 2026 05:05:57 GMT")).toBe(30_000);
+    expect(until("Wed, 04 Mar 2026 04:06:07 GMT")).toBe(3_630_000);
+    const behind = new Date(NOW.getTime() - 3_600_000);
+    const headers = { date: NOW.toUTCString(), "retry-after": "Wed, 04 Mar 2026 05:06:37 GMT" };
+    expect(readRetryAfter(new Headers(headers), behind, "", true)).toBe(30_000);
+  });
+
   test("of no time at all is no word against what else is said", () => {
     expect(answered(429, "Please try again in 34s.", { "retry-after": "0" }).retryAfterMs).toBe(34_000);
     expect(answered(429, "slow", { "retry-after": "0" }).retryAfterMs).toBe(0);
