@@ -33,10 +33,15 @@ export function readRetryAfter(
   return wait === undefined ? undefined : Math.min(wait, isLimit ? LONGEST_LIMIT_MS : LONGEST_WAIT_MS);
 }
 
-/** When it is for the provider, whose dates are to be understood: where the clock of this machine is far off, as its answer says. */
+/** How far the clock of whoever has answered is ahead of this machine's, in milliseconds; NaN where it does not say. */
+export function clockAhead(headers: WireAnswer["headers"], now: Date): number {
+  return dateIn(headers.get("date") ?? "") - now.getTime();
+}
+
+/** When it is for the provider, whose dates are to be understood: this machine's clock may be far off. */
 function byItsClock(headers: WireAnswer["headers"], now: Date): Date {
-  const told = dateIn(headers.get("date") ?? "");
-  return Math.abs(told - now.getTime()) > CLOCK_OFF_MS ? new Date(told) : now;
+  const ahead = clockAhead(headers, now);
+  return Math.abs(ahead) > CLOCK_OFF_MS ? new Date(now.getTime() + ahead) : now;
 }
 
 /** Of the limit that the words name, where a header says when it is over, as Cerebras has it. */

@@ -5,12 +5,16 @@ import type { Webhook } from "../core/notify/webhooks.js";
 import { noticeLine } from "../core/notify/notice-texts.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { readErrorText } from "../model/bounded-body.js";
-import { readRetryAfter } from "../model/retry-after.js";
+import { clockAhead, readRetryAfter } from "../model/retry-after.js";
 import { signatureHeaders } from "./sign-message.js";
 import { systemCode } from "../core/system-code.js";
 
 /** A receiver has that long for its answer. */
 const ANSWER_MS = 10_000;
+/** Receivers refuse a signature whose time is five minutes off by their clock. */
+const CLOCK_OFF_MS = 4 * 60_000;
+/** What they answer then. */
+const UNSIGNED_STATUSES: readonly number[] = [400, 401, 403];
 
 /** What came of sending a message. `found` is one printable line without the address, which may be a secret. */
 export type Delivery =
@@ -70,14 +74,23 @@ async function refusal(response: Response, url: string): Promise<Delivery> {
     return { ok: false, retryable: false, found: `answered ${status}, a redirect: they are not followed` };
   }
   const said = noticeLine(redactKey(await readErrorText(response), pathOf(url)));
-  const retryable = status === 408 || status === 429 || status >= 500;
-  const found = `refused with ${status}${said === "" ? "" : `: ${said}`}`;
+  const now = new Date();
+  const clock = UNSIGNED_STATUSES.includes(status) ? clockFault(clockAhead(headers, now)) : undefined;
+  const retryable = status === 408 || status === 429 || status >= 500 || clock !== undefined;
+  const words = [said, clock].filter((word) => word !== "" && word !== undefined).join("; ");
   return {
     ok: false,
     retryable,
-    found,
-    retryAfterMs: retryable ? readRetryAfter(headers, new Date()) : undefined,
+    found: `refused with ${status}${words === "" ? "" : `: ${words}`}`,
+    retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
   };
+}
+
+/** Why a receiver takes no signature of this machine, until somebody sets a clock. */
+function clockFault(aheadMs: number): string | undefined {
+  if (!(Math.abs(aheadMs) > CLOCK_OFF_MS)) return undefined; // it may not be a number
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  return `this machine's clock is ${minutes} min ${aheadMs > 0 ? "behind" : "ahead of"} the receiver's`;
 }
 
 /** Of Slack and Teams, what stands after the host is the secret. */

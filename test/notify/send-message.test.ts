@@ -95,6 +95,25 @@ describe("a receiver", () => {
     });
   });
 
+  test.each([
+    [3_600_000, 401, "refused with 401: no; this machine's clock is 60 min behind the receiver's", true],
+    [
+      -86_400_000,
+      400,
+      "refused with 400: no; this machine's clock is 1440 min ahead of the receiver's",
+      true,
+    ],
+    [60_000, 401, "refused with 401: no", false],
+    [3_600_000, 404, "refused with 404: no", false],
+  ])(
+    "whose clock is %i ms ahead, and that refuses with %i, is asked again where the clock may be why",
+    async (aheadMs, code, found, retryable) => {
+      const date = new Date(Date.now() + aheadMs).toUTCString();
+      const { url } = await openReceiver(status(code, { date }, "no"));
+      expect(await send(webhookAt(url))).toMatchObject({ ok: false, found, retryable });
+    },
+  );
+
   test.each([429, 503, 400])(
     "that answers %i and says when to come back is heard, where there is a next time",
     async (code) => {
