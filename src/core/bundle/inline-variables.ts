@@ -34,6 +34,13 @@ export function inlineVariables(workflow: JsonObject, config: JsonObject = {}): 
   }
 }
 
+/** The keys of the config that a workflow's texts still name once its variables are resolved: the config has none of them. */
+export function lackingConfigKeys(resolved: JsonValue, depth = 0): readonly string[] {
+  if (typeof resolved === "string") return CONFIG_REFERENCE.exec(resolved.trim())?.slice(1, 2) ?? [];
+  if (resolved === null || typeof resolved !== "object" || depth > MAX_DEPTH) return [];
+  return [...new Set(Object.values(resolved).flatMap((item) => lackingConfigKeys(item, depth + 1)))];
+}
+
 /** Resolves a workflow's variables in texts; once they are larger than 1 MiB together, the further ones stay as they are. */
 export function textInliner(workflow: JsonObject): (text: string) => string {
   const inliner = new Inliner(workflow, {});
@@ -96,7 +103,7 @@ class Inliner {
 
   /** `{config_source}:key`, also with a path after it, whatever the key that holds the config's path is called. */
   private configReference(text: string, depth: number): string | undefined {
-    const [, key, path = ""] = /^\{config_source\}:([\w.-]+)\}?(\/[^]*)?$/.exec(text.trim()) ?? [];
+    const [, key, path = ""] = CONFIG_REFERENCE.exec(text.trim()) ?? [];
     if (key === undefined) return undefined;
     const found = scalarText(fieldOf(this.config, key));
     if (found === undefined) return undefined;
@@ -143,8 +150,13 @@ class Inliner {
   }
 }
 
-/** `{{anything}}` first, so that nothing inside double braces is taken for a name. */
-const PLACEHOLDER = /\{\{[^{}]*\}\}|\{([A-Za-z_][\w.-]*)\}/g;
+const CONFIG_REFERENCE = /^\{config_source\}:([\w.-]+)\}?(\/[^]*)?$/;
+
+/**
+ * `{{anything}}` first, so that nothing inside double braces is taken for a name; then what stands for a key of the config, which
+ * stays as it is where the config has none.
+ */
+const PLACEHOLDER = /\{\{[^{}]*\}\}|\{config_source\}:[\w.-]+|\{([A-Za-z_][\w.-]*)\}/g;
 
 function scalarText(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;

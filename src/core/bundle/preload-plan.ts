@@ -1,10 +1,10 @@
 import { type Result, fail, ok } from "../errors.js";
 import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
-import { excerpt } from "../text.js";
+import { excerpt, listSome } from "../text.js";
 import { formatAliasPath } from "../tools/alias-path.js";
 import { type BundleLayout, type BundlePath, type PathBase, parseBundlePath } from "./bundle-path.js";
 import { type DeclaredOutput, declaredOutputs } from "./declared-outputs.js";
-import { inlineVariables } from "./inline-variables.js";
+import { inlineVariables, lackingConfigKeys } from "./inline-variables.js";
 import {
   BRANCH,
   type NamedText,
@@ -158,6 +158,7 @@ class Planner {
     const isMain = this.seenWorkflows.size === 1;
     if (this.withChecklist && isMain) this.reference(path, resolved.value, "validation");
     if (config.value === undefined) return ok(undefined);
+    if (config.value !== null) this.noteLackingKeys(path, resolved.value);
     const loaded = {
       path: name,
       workflowYaml: shortenRoots(resolved.value, this.layout),
@@ -255,6 +256,14 @@ class Planner {
     if (!file.yaml.ok) return file.yaml;
     this.loaded.add(name);
     return inlineVariables(file.yaml.value);
+  }
+
+  /** What a workflow takes from its config, and the config does not have. */
+  private noteLackingKeys(path: BundlePath, resolved: JsonObject): void {
+    const keys = lackingConfigKeys(resolved);
+    const reference = this.parse(textAt(resolved, "config_source") ?? "", path);
+    if (keys.length === 0 || !reference.ok) return;
+    this.note("config", formatAliasPath(reference.value), `it has no ${listSome(keys)}`);
   }
 
   /**

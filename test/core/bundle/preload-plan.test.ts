@@ -229,6 +229,26 @@ describe("planPreload", () => {
     expect(loaded.missing).toEqual(["invoked workflow: ../z (The path contains a .. segment.)"]);
   });
 
+  test("keys that the config does not have are named, once, and stay as the workflow has them", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        config_source: "{bundle-root}/config.yaml",
+        instructions: "Do it.\n",
+        user_name: "{config_source}:user_name",
+        variables: { stories: "{config_source}:stories/open", lists: ["{config_source}:stories"] },
+        default_output_file: "{stories}/a.md",
+        about: "Keys such as {config_source}:other are read from {config_source}.",
+      },
+      "{bundle-root}/config.yaml": { user_name: "Ada" },
+    });
+    expect(loaded.missing).toEqual(["config: {bundle-root}/config.yaml (it has no stories)"]);
+    expect(loaded.workflowYaml).toMatchObject({
+      user_name: "Ada",
+      default_output_file: "{config_source}:stories/open/a.md",
+      about: "Keys such as {config_source}:other are read from {bundle-root}/config.yaml.",
+    });
+  });
+
   test("a workflow that was moved finds its files beside it", () => {
     const loaded = done({
       [`${HERE}/workflow.yaml`]: {
