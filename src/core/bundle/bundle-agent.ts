@@ -2,6 +2,7 @@ import { type Result, fail, ok } from "../errors.js";
 import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
 import type { Agent } from "../package/schemas.js";
 import { cutText } from "../text.js";
+import { installed } from "./bundle-path.js";
 import { type Element, findElement, findElements, plainText, withoutComments } from "./markup.js";
 
 /** Something a user can ask an agent for. */
@@ -249,7 +250,7 @@ export function pickCommand(agent: BundleAgent, input: string): BundleCommand | 
 
 /** The files that an action names with a path variable, as it names them. */
 export function pathsToLoad(action: string): readonly string[] {
-  const found = action.matchAll(/\{(?:bundle|core|project)[-_]root\}\/[^\s"'`,;:()<>{}|]{1,300}/g);
+  const found = installed(action).matchAll(/\{(?:bundle|core|project)[-_]root\}\/[^\s"'`,;:()<>{}|]{1,300}/g);
   return [...found]
     .map(([path]) => path.replace(/[.]+$/, ""))
     .filter((path) => /\.[A-Za-z0-9]{1,8}$/.test(path));

@@ -52,8 +52,7 @@ export function parseBundlePath(
 ): Result<BundlePath> {
   if (text.includes("\0")) return refuse("The path contains a NUL byte.");
   if (text.includes("\\")) return refuse("The path contains a backslash: names are separated by /.");
-  // The folder of an installation, as a module's source names it before it is installed.
-  const parts = text.split("/").map((part) => (part === "{bmad_folder}" ? "bmad" : part));
+  const parts = installed(text).split("/");
   if (parts.includes("..")) return refuse("The path contains a .. segment.");
   const problem = pathSizeProblem(text, parts);
   if (problem !== undefined) return fail("TOOL_ARGS_INVALID", problem);
@@ -73,6 +72,11 @@ export function parseBundlePath(
   if (mount !== "project-root") return ok({ mount, segments });
   if (isOldSession(segments, layout)) return oldSessionPath(segments, layout);
   return ok(installedPath(segments, layout) ?? { mount, segments });
+}
+
+/** A text with the folder of an installation by its name, which a module's source has as `{bmad_folder}` before it is installed. */
+export function installed(text: string): string {
+  return text.replaceAll(/\{(?:bmad_folder|_bmad)\}(?=\/|$)/g, "bmad");
 }
 
 /** The variable of that name, also in its underscore spelling; undefined when there is none. */

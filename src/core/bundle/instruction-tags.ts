@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.js";
+import { installed } from "./bundle-path.js";
 import { textInliner } from "./inline-variables.js";
 
 const TAG = /<invoke-workflow\b([^<>]{0,1000})>([^<>]{0,500})/g;
@@ -27,7 +28,7 @@ export function findInvocations(instructions: string, workflow: JsonObject): rea
     if (looked > MAX_TAGS) break;
     const named = /\bpath\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(attributes);
     const text = (named?.[1] ?? named?.[2] ?? content).trim();
-    const target = inline(text);
+    const target = installed(inline(text));
     if (isPath(target, named !== null)) found.add(target);
   }
   return [...found];

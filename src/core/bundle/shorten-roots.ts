@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isList } from "../json.js";
-import { type BundleLayout, parseBundlePath } from "./bundle-path.js";
+import { type BundleLayout, installed, parseBundlePath } from "./bundle-path.js";
 
 /** `{project-root}/bmad/<module>` and `{project-root}/bmad/custom/bundles/<name>` at the beginning of a path. */
 const INSTALLED = /\{project[-_]root\}\/[._]?bmad\/(?:custom\/bundles\/)?[A-Za-z0-9._-]+(?=\/)/g;
@@ -11,7 +11,9 @@ export function shortenRoots(value: JsonObject, layout: BundleLayout): JsonObjec
 
 /** As `shortenRoots`, for a value that is nested at most 100 deep. */
 function shorten(value: JsonValue, layout: BundleLayout): JsonValue {
-  if (typeof value === "string") return value.replaceAll(INSTALLED, (path) => shortenPath(path, layout));
+  if (typeof value === "string") {
+    return installed(value).replaceAll(INSTALLED, (path) => shortenPath(path, layout));
+  }
   if (value === null || typeof value !== "object") return value;
   return isList(value) ? value.map((item) => shorten(item, layout)) : shortenRoots(value, layout);
 }

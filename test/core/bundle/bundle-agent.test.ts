@@ -263,4 +263,10 @@ describe("pathsToLoad", () => {
     ).toEqual(["{bundle-root}/config.yaml", "{project_root}/docs/a.md"]);
     expect(pathsToLoad("Load /etc/passwd and {user_name}.md")).toEqual([]);
   });
+
+  test("are found where a module's source names the installation", () => {
+    expect(
+      pathsToLoad("Load into memory {project-root}/{bmad_folder}/desk/config.yaml and set variables"),
+    ).toEqual(["{project-root}/bmad/desk/config.yaml"]);
+  });
 });

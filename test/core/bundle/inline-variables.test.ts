@@ -104,6 +104,7 @@ describe("shortenRoots", () => {
           b: ["see {project_root}/_bmad/core/tasks/y.xml now"],
           c: { d: "{project-root}/bmad/other/z", e: 1 },
           f: "{project-root}/bmad/custom/bundles/desk/w",
+          g: "{project-root}/{bmad_folder}/desk/v",
         },
         layout,
       ),
@@ -112,6 +113,7 @@ describe("shortenRoots", () => {
       b: ["see {core-root}/tasks/y.xml now"],
       c: { d: "{project-root}/bmad/other/z", e: 1 },
       f: "{bundle-root}/w",
+      g: "{bundle-root}/v",
     });
   });
 });

@@ -229,6 +229,24 @@ describe("planPreload", () => {
     expect(loaded.missing).toEqual(["invoked workflow: ../z (The path contains a .. segment.)"]);
   });
 
+  test.each([
+    '<invoke-workflow path="{project-root}/{bmad_folder}/desk/workflows/y">',
+    "<invoke-workflow>{project-root}/{_bmad}/desk/workflows/y/workflow.yaml</invoke-workflow>",
+    "<invoke-workflow>{bmad_folder}/desk/workflows/y/workflow.yaml</invoke-workflow>",
+  ])("an invoked workflow is found where a module's source names the installation: %s", (instructions) => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
+      [`${HERE}/i.md`]: instructions,
+      "{bundle-root}/workflows/y/workflow.yaml": { instructions: "Do y.\n" },
+    });
+    expect(loaded.invokedWorkflows).toMatchObject([{ instructions: "Do y.\n" }]);
+    const none = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
+      [`${HERE}/i.md`]: instructions,
+    });
+    expect(none.missing).toEqual([expect.stringContaining("{bundle-root}/workflows/y/workflow.yaml")]);
+  });
+
   test("keys that the config does not have are named, once, and stay as the workflow has them", () => {
     const loaded = done({
       [`${HERE}/workflow.yaml`]: {
