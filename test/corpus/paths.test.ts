@@ -291,6 +291,10 @@ describe("protected names", () => {
     "infra/prod.tfvars",
     "infra/terraform.tfstate.backup",
     "keys/my-service-account-1.json",
+    ".hg/hgrc",
+    "src/.jj/repo",
+    ".dev.vars",
+    ".bundle/config",
   ].map((path) => never(`@project/${path}`));
   const readOnly = [
     ".bashrc",
@@ -310,6 +314,13 @@ describe("protected names", () => {
     ".claude/settings.json",
     ".cursor/mcp.json",
     "src/sitecustomize.py",
+    "lefthook.toml",
+    ".lefthook-local.yml",
+    ".gitea/workflows/ci.yml",
+    ".woodpecker.yaml",
+    ".yarn/releases/yarn-4.cjs",
+    "src/.dir-locals-2.el",
+    ".opencode/plugin/x.js",
   ].map((path): Row => [`@project/${path}`, "ENOENT", "ENOENT", "ENOENT", SANDBOX, SANDBOX]);
   const ordinary: readonly Row[] = [
     file("@project/.env.example"),
@@ -321,6 +332,8 @@ describe("protected names", () => {
     missing("@project/x.git", "project/x.git"),
     missing("@project/.vscode/extensions.json", "project/.vscode", "project/.vscode/extensions.json"),
     missing("@project/tasks.json", "project/tasks.json"),
+    missing("@project/.dev.vars.example", "project/.dev.vars.example"),
+    missing("@project/.kiro/specs/x.md", "project/.kiro", "project/.kiro/specs", "project/.kiro/specs/x.md"),
     missing("@project/package.json", "project/package.json"),
     missing("@project/Makefile", "project/Makefile"),
     missing("@project/keyboard.md", "project/keyboard.md"),

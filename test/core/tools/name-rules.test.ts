@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   type Access,
@@ -108,6 +109,41 @@ describe("a name in a project", () => {
     expect(of(".bashrc", "write")).toBeDefined();
     expect(of("src/index.ts", "write")).toBeUndefined();
   });
+
+  // What holds for one program holds for others of its kind, and for its other files.
+  test.each([
+    [".hg/hgrc", ".git"],
+    [".jj/repo/store/git/config", ".git"],
+    [".dev.vars", ".env"],
+    [".bundle/config", ".gem/credentials"],
+    [".config/glab-cli/config.yml", ".config/gh"],
+    ["shop-firebase-adminsdk-x1.json", "shop-service-account.json"],
+    [".psql_history", ".python_history"],
+    ["lefthook.toml", "lefthook.yml"],
+    [".lefthook-local.yaml", "lefthook.yml"],
+    [".gitea/workflows/ci.yml", ".github/workflows/ci.yml"],
+    [".woodpecker.yaml", ".woodpecker.yml"],
+    [".dir-locals-2.el", ".dir-locals.el"],
+    [".yarn/releases/yarn-4.cjs", ".yarnrc.yml"],
+    ["mise.toml", ".bashrc"],
+    [".iex.exs", ".irbrc"],
+    [".opencode/plugin/x.js", ".claude/settings.json"],
+  ])("%s is as closed as %s", (path, like) => {
+    const of = (name: string, access: Access) =>
+      protectingRule(DEFAULT_PROTECTED_PATHS, name.split("/"), access) !== undefined;
+    expect([of(path, "read"), of(path, "write")]).toEqual([of(like, "read"), true]);
+  });
+});
+
+test("docs/file-tools.md names each of them, and no other", () => {
+  const page = readFileSync(new URL("../../../docs/file-tools.md", import.meta.url), "utf8");
+  const rows = page.split("## Protected names")[1]?.split("What runs only when")[0] ?? "";
+  const names = [...rows.matchAll(/^\| (.*?) \| /gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+  );
+  const { notAccessible, notWritable, allowed } = DEFAULT_PROTECTED_PATHS;
+  const ends = allowed.map((name) => name.replace(/^\.env(?=\.(?!example))/, "")); // `.env.example`, `.sample`, …
+  expect(names.toSorted()).toEqual([...notAccessible, ...notWritable, ...ends].toSorted());
 });
 
 test("a folded name is the same for every spelling of it", () => {
