@@ -1,5 +1,6 @@
 // Bundles src/ and its types into dist/, and the workflow code and the page, so that neither a worker nor a user needs a bundler.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, cp, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,6 +10,9 @@ import { writeCommonJsTypes } from "./commonjs-types.mjs";
 import { pruneTypes } from "./prune-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+// The first `npx interlock` in a checkout has npm prepare it: whatever runs on the build that is there would lose it.
+const isForNpx = process.env.npm_command === "exec" && process.env.npm_lifecycle_event === "prepare";
+if (isForNpx && existsSync(`${root}/dist/workflow-bundle.cjs`)) process.exit();
 await rm(`${root}/dist`, { recursive: true, force: true });
 await Promise.all([buildTypes(), buildCode(`${root}/dist`), buildPage(`${root}/dist/page/web`)]);
 for (const file of ["seal/sealed-failures.cjs", "mcp/keep-server.cjs"])
