@@ -249,4 +249,10 @@ export const NOT_WRITABLE: readonly string[] = [
 ];
 
 /** Templates that look like the above and hold no secret. */
-export const TEMPLATES: readonly string[] = [".env.example", ".env.sample", ".env.template", ".env.dist", ".dev.vars.example"];
+export const TEMPLATES: readonly string[] = [
+  ".env.example",
+  ".env.sample",
+  ".env.template",
+  ".env.dist",
+  ".dev.vars.example",
+];
