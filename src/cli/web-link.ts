@@ -45,7 +45,7 @@ function howToOpen(webUi: string | undefined, embedded: boolean): string {
 async function isThere(webUi: string, embedded: boolean): Promise<boolean> {
   if (!embedded) return answers(webUi, PATIENCE_MS);
   const deadline = performance.now() + EMBEDDED_PATIENCE_MS;
-  while (!(await answers(webUi, Math.max(1, deadline - performance.now())))) {
+  while (!(await answers(webUi, Math.max(1, Math.ceil(deadline - performance.now()))))) {
     if (performance.now() >= deadline) return false;
     await pause(POLL_MS);
   }
