@@ -1,5 +1,5 @@
 import { defined } from "../defined.js";
-import { kindOf } from "./step-files.js";
+import { comesBefore, kindOf } from "./step-files.js";
 
 /** A way from one step file to another, as the source says it. */
 export interface SourceEdge {
@@ -49,7 +49,7 @@ const ORDER_WORDS = /\bafter\b/i;
 const CHOICE_WORDS = /\b(?:if|when|unless|otherwise|select\w*|choose\w*|wenn|falls)\b/i;
 
 /**
- * The ways without those from the document to a later step that it only names in their order: the document leads to the first step as
+ * The ways without those from the document to a later step that it only names in their order: the document leads to an earlier step as
  * well, and the steps lead on from there. `isFirst` tells whether a step is the first of its kind or a list, or to be chosen.
  */
 export function withoutSkips(
@@ -58,13 +58,22 @@ export function withoutSkips(
   isFirst: (path: string) => boolean,
 ): readonly SourceEdge[] {
   const after = waysOn(edges, document);
+  const isPlain = ({ from, label, condition = "", isDefault }: SourceEdge): boolean =>
+    from === document &&
+    !isDefault &&
+    label.length > 1 &&
+    label !== "back" &&
+    (condition === "" || (ORDER_WORDS.test(condition) && !CHOICE_WORDS.test(condition)));
   const starts = edges
-    .filter(({ from, to }) => from === document && isFirst(to))
-    .map(({ to }) => ({ kind: kindOf(to), reached: reachedFrom(to, after) }));
-  const isSkip = ({ from, to, label, condition = "", isDefault }: SourceEdge): boolean => {
-    if (from !== document || isDefault || label.length === 1 || label === "back" || isFirst(to)) return false;
-    const isPlain = condition === "" || (ORDER_WORDS.test(condition) && !CHOICE_WORDS.test(condition));
-    return isPlain && starts.some(({ kind, reached }) => kind === kindOf(to) && reached.has(to));
+    .filter((edge) => edge.from === document && (isFirst(edge.to) || isPlain(edge)))
+    .map(({ to }) => ({ start: to, reached: reachedFrom(to, after) }));
+  const isSkip = (edge: SourceEdge): boolean => {
+    const { to } = edge;
+    if (!isPlain(edge) || isFirst(to)) return false;
+    return starts.some(
+      ({ start, reached }) =>
+        kindOf(start) === kindOf(to) && reached.has(to) && (isFirst(start) || comesBefore(start, to)),
+    );
   };
   return edges.filter((edge) => !isSkip(edge));
 }

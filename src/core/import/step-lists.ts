@@ -20,6 +20,8 @@ export interface ListedSteps {
 }
 
 const ITEM = /^(\s{0,12})(?:[-*+]|\d{1,3}[.)])\s/;
+/** "4. Load `step-01.md`": a list that begins with something else begins nowhere. */
+const LATER_ITEM = /^\s{0,12}(?:[2-9]|\d{2,3})[.)]\s/;
 /** One of the items is chosen: they are alternatives. */
 const CHOICE = /\b(?:if|when|unless|otherwise|wenn|falls|sonst)\b|\[[A-Z]\]/i;
 const CHOICE_BEFORE = /\b(?:or|either|option|choose|select|mode|oder)\b/i;
@@ -115,7 +117,7 @@ function listedSteps(
       }
       const next = items[index + 1];
       if (index > 0) later.add(line.number);
-      else firsts.set(step, line.number);
+      else if (!LATER_ITEM.test(line.text)) firsts.set(step, line.number);
       if (next !== undefined && !after.has(step)) after.set(step, next.step);
     }
   }

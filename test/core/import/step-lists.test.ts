@@ -95,6 +95,26 @@ describe("a list of a document that goes through the steps", () => {
     ]);
   });
 
+  test.each([
+    [
+      "in a list of other things",
+      ["1. Parse it", "2. Load `step-01-load.md`", "3. Load `step-02-scan.md`", "4. Load `step-03-end.md`"],
+    ],
+    ["told as the next", ["After the start, the workflow proceeds to `steps/step-01-load.md`."]],
+  ])("leads to no later step beside an earlier one: %s", (_what, lines) => {
+    const imported = listed(
+      ["step-00-install", "step-00b-start", "step-01-load", "step-02-scan", "step-03-end"],
+      ...lines,
+      "",
+      "FIRST: Load `steps/step-00b-start.md`.",
+    );
+    expect(ways(imported).toSorted()).toEqual([
+      "step-00b-start -next*-> step-01-load",
+      "step-01-load -next*-> step-02-scan",
+      "step-02-scan -next*-> step-03-end",
+    ]);
+  });
+
   test("may begin at a later step, where it is numbered", () => {
     const imported = listed(
       ["step-00-new", "step-01-import", "step-02-rate", "step-03-plan"],
