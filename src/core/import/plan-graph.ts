@@ -2,7 +2,7 @@ import { MAX_NAMES, tokensInBody } from "./body-tokens.js";
 import { chainedTo, directiveOf, leadsBack, startsFolder } from "./directives.js";
 import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
-import { waysInCode } from "./ways-in-code.js";
+import { namesStep, waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js";
 import { targetOfKey } from "./key-target.js";
@@ -94,6 +94,8 @@ class GraphWalk {
   private readonly helpers = new Set<string>();
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
+  /** So many of them were asked what is behind them, and for ways in blocks of code: each once. */
+  private readonly asked = { behind: 0, code: 0 };
   private readonly beside: StepsBeside;
   private readonly names: StepNames;
   private readonly lists: StepLists;
@@ -117,6 +119,7 @@ class GraphWalk {
       if (path === this.order.at(-1)) this.followModes();
       if (path === this.order.at(-1)) this.followBeside();
       if (path === this.order.at(-1)) this.followBehind();
+      if (path === this.order.at(-1)) this.followAllCode();
     }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.helpers, this.entry.document]);
@@ -359,9 +362,23 @@ class GraphWalk {
   private followCode(path: string, source: SourceText, references: References): void {
     const [only, ...others] = waysInCode(this.tree, path, source, references);
     if (only === undefined || others.length > 0 || path === this.entry.document) return;
-    const [to, line] = only;
+    const [to, { line }] = only;
     tellOfCode(path, line, to, this.findings);
     this.connect(path, to, line, NEXT);
+  }
+
+  /** The steps that nothing but blocks of code leads to: "IF {it_is_cold}: → Load `x.md`". */
+  private followAllCode(): void {
+    for (const path of this.unasked("code")) {
+      const source = this.texts.get(path);
+      if (source === undefined || this.isDocument(path)) continue;
+      const ways = waysInCode(this.tree, path, source, this.referencesOf(path, source));
+      for (const [to, { line, way }] of ways) {
+        if (this.order.includes(to) || !isBelow(to, this.folder) || !namesStep(this.tree, to)) continue;
+        tellOfCode(path, line, to, this.findings);
+        this.connect(path, to, line, { ...way, isDefault: false });
+      }
+    }
   }
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
@@ -378,8 +395,14 @@ class GraphWalk {
     if (next !== undefined) this.connect(path, next, 0, NEXT);
   }
 
+  private unasked(what: "behind" | "code"): readonly string[] {
+    const from = this.asked[what];
+    this.asked[what] = this.order.length;
+    return this.order.slice(from);
+  }
+
   private followBehind(): void {
-    for (const path of this.order) {
+    for (const path of this.unasked("behind")) {
       const next = stepBehind(this.tree, path, this.edgesFrom(path), this.texts.get(path));
       if (next === undefined || this.order.includes(next) || this.used.has(next)) continue;
       this.connect(path, takeNext(path, [next], this.findings) ?? next, 0, NEXT);

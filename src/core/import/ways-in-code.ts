@@ -1,9 +1,16 @@
 import { tokensInBody } from "./body-tokens.js";
-import { directiveOf } from "./directives.js";
+import { conditionsAbove } from "./conditions-above.js";
+import { type Directive, directiveOf } from "./directives.js";
 import type { References } from "./references.js";
-import type { SourceText } from "./source-text.js";
-import type { SourceTree } from "./source-tree.js";
+import type { SourceLine, SourceText } from "./source-text.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { comesBefore, isStepFile, resumesRun } from "./step-files.js";
+
+/** What a line in a block of code says of a way. */
+export interface WayInCode {
+  readonly line: number;
+  readonly way: Extract<Directive, { kind: "go" }>;
+}
 
 /** The steps that lines in blocks of code lead to, each with the first such line. None before this one: templates begin with theirs. */
 export function waysInCode(
@@ -11,14 +18,27 @@ export function waysInCode(
   path: string,
   source: SourceText,
   references: References,
-): ReadonlyMap<string, number> {
-  const ways = new Map<string, number>();
+): ReadonlyMap<string, WayInCode> {
+  const ways = new Map<string, WayInCode>();
+  const above = conditionsAbove(source.body.map(asText));
   for (const { line, token, before } of tokensInBody(source.body)) {
     const target = line.isCode ? references.resolve(token.text) : undefined;
     if (target?.kind !== "file" || target.path === path || ways.has(target.path)) continue;
     if (!isStepFile(tree, target.path) || resumesRun(target.path) || comesBefore(target.path, path)) continue;
-    if (directiveOf({ ...line, isCode: false }, token, before).kind === "go")
-      ways.set(target.path, line.number);
+    const way = directiveOf(asText(line), token, before, above.get(line.number));
+    if (way.kind === "go") ways.set(target.path, { line: line.number, way });
   }
   return ways;
+}
+
+/** Whether a file names a step beside it: one that does not is read where it is asked for, and as a step it would be the end. */
+export function namesStep(tree: SourceTree, path: string): boolean {
+  const text = tree.text(path);
+  return tree
+    .filesIn(folderOf(path))
+    .some((file) => file !== path && isStepFile(tree, file) && text.includes(nameOf(file)));
+}
+
+function asText(line: SourceLine): SourceLine {
+  return { ...line, isCode: false };
 }

@@ -204,3 +204,31 @@ test("steps without numbers that a document names in no known words are all its 
     ),
   );
 });
+
+test("steps that only a block of code leads to, each in its case, are steps: one that names none is read there", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load `steps/step-00-pot.md`."),
+    "steps/step-00-pot.md": [
+      "# Pot",
+      "```",
+      "IF {is_cold} = true:",
+      "  → Load steps/step-00b-warm.md",
+      "  → Return here",
+      "IF {is_full} = true:",
+      "  → Load steps/step-00b-rules.md",
+      "```",
+      "Then load `./step-01-cup.md`.",
+    ].join("\n"),
+    "steps/step-00b-warm.md": "# Warm\n\nReturn to `./step-00-pot.md`.\n",
+    "steps/step-00b-rules.md": "# Rules\n\nPour less.\n",
+    "steps/step-01-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual([
+    "step-00-pot -next-> step-01-cup",
+    "step-00-pot -{is_cold} = true-> step-00b-warm",
+    "step-00b-warm -back*-> step-00-pot",
+  ]);
+  expect(said(made)).toEqual([
+    'warning steps/step-00-pot.md:4 leads on to "step-00b-warm.md" in a block of code alone: it was taken for the way on',
+  ]);
+});
