@@ -37,10 +37,12 @@ const AS_MATERIAL =
   /^[`*"')\]>]{0,4},? (?:only )?(?:as|for) (?:a |an |the |your )?(?:\w+ )?(?:reference|context|background|guidance|template|example)\b/i;
 /** "Redirect the user to", "send them on to", "pass control to". */
 export const SENDS = String.raw`(?:(?:redirect|divert|forward|delegate|send|branch|drop)s?|pass(?:es)? (?:control|on|over))(?: (?:the (?:user|guest|work|run|flow|task)|them|on|over|back)){0,2} (?:in)?to`;
+/** `[the cup](` before its path */
+const LINK = String.raw`(?:\[[^[\]]{1,80}\]\()?`;
 /** Words that lead on where what they lead to stands right behind them: elsewhere they tell of something. */
 const GOES_RIGHT = [
   new RegExp(
-    String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|${SENDS}|triggers?|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}(?:\[[^[\]]{1,80}\]\()?${OPENS}`,
+    String.raw`(?<!\b(?:that|which)\s)\b(?:back (?:to|into)|hand(?:s|ing)? (?:control )?(?:off|over)(?: control)? to|transfers?(?: control)? to|navigates? (?:back )?to|heads? (?:back )?to|falls? back (?:to|on)|escalates? to|${SENDS}|triggers?|invokes?|performs?|repeats?|redo|re-?runs?|re-?enters?|revisits?|carry on (?:with|at)|work through)(?: the| step)?\s{1,3}${LINK}${OPENS}`,
     "i",
   ),
   new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),
@@ -48,12 +50,12 @@ const GOES_RIGHT = [
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
 const STANDS_ALONE = [
   new RegExp(
-    String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])(?![^:]{0,120}\b(?:use|see|consult|check|apply|fill|copy|create|write)\b)[^:→.;]{0,120}:[\s*]{0,4}${OPENS}`,
+    String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])(?![^:]{0,120}\b(?:use|see|consult|check|apply|fill|copy|create|write)\b)[^:→.;]{0,120}:[\s*]{0,4}${LINK}${OPENS}`,
     "i",
   ),
-  new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${OPENS}`),
-  new RegExp(String.raw`^[-•\s*]{0,8}(?:and )?then[\s*]{0,3}:[\s*]{0,4}${OPENS}`, "i"),
-  new RegExp(String.raw`^[-•\s*]{0,8}(?:\[[A-Z]\d?\]|[A-Z]\d?[\s*]{0,3}[:：])[\s*]{0,4}${OPENS}`),
+  new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${LINK}${OPENS}`),
+  new RegExp(String.raw`^[-•\s*]{0,8}(?:and )?then[\s*]{0,3}:[\s*]{0,4}${LINK}${OPENS}`, "i"),
+  new RegExp(String.raw`^[-•\s*]{0,8}(?:\[[A-Z]\d?\]|[A-Z]\d?[\s*]{0,3}[:：])[\s*]{0,4}${LINK}${OPENS}`),
 ];
 /** "`./step-02-x.md` has it", "… is the source" */
 const TOLD_BEHIND =

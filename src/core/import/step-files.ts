@@ -35,7 +35,7 @@ function isCalledSteps(folder: string): boolean {
 
 const knownChains = new WeakMap<SourceTree, Map<string, boolean>>();
 
-/** Whether each numbered file of a folder leads to the next: elsewhere the document says which are carried out, and when. */
+/** Whether each numbered file of a folder leads to one that comes soon after it: elsewhere the document says which are carried out, and when. */
 function isChain(tree: SourceTree, folder: string): boolean {
   const known = knownChains.get(tree) ?? new Map<string, boolean>();
   knownChains.set(tree, known);
@@ -67,15 +67,17 @@ function eachLeadsOn(tree: SourceTree, files: readonly string[]): boolean {
       .text(path)
       .split(/\r\n|\n|\r/)
       .some((line) => line.includes(next) && LEADS_ON.test(line.slice(0, MAX_LINE)));
-  return (
-    inOrder.length > 1 && inOrder.slice(1).every((next, index) => leads(inOrder[index] ?? "", nameOf(next)))
-  );
+  const leadsOn = (path: string, index: number): boolean =>
+    inOrder.slice(index + 1, index + 1 + MAX_SKIPPED).some((next) => leads(path, nameOf(next)));
+  return inOrder.length > 1 && inOrder.slice(0, -1).every(leadsOn);
 }
 
+/** Of phases so many may be gone to from one before them: one that is done in a case lies between. */
+const MAX_SKIPPED = 3;
 const MAX_LINE = 1_000;
 /** A row of a table lists, and leads nowhere. */
 const LEADS_ON =
-  /^(?!\s*\|).*(?:\b(?:proceed|continue|go|move|advance|next|load|read|follow|start|begin|enter|execute|run)s?\b|→|->)/i;
+  /^(?!\s*\|).*(?:\b(?:proceed|continue|go|move|advance|next|load|read|follow|start|begin|enter|execute|run)s?\b|→|->|^\s*[-*+]?\s*\**(?:if|else|otherwise|when)\b[^:]{0,120}:)/i;
 
 /** A file that is a step by its name, wherever it lies. */
 export function isNumberedStep(path: string): boolean {

@@ -130,7 +130,7 @@ const DONE_OTHERWISE =
   /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will|with|mit)(?:\s|$)){0,3}$/i;
 /** `ready-for-dev` → … */
 const CASE =
-  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}(?:\[\[[\w-]{0,40}:?)?$/;
+  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\p{L}\p{N}_,:]{0,60}(?:\[\[[\w-]{0,40}:?)?$/u;
 /** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
 const INLINE_CASE =
   /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;

@@ -28,6 +28,15 @@ test.each([
   expect(potOf(line).labels.map((label) => label.replace(/^.*: /, ""))).toEqual(labels);
 });
 
+test.each([
+  ["- If it is green: [Leaf: the green one](./step-02-leaf.md)", "step-02-leaf: it is green"],
+  ["- Else: [the cup](step-03-cup.md)", "step-03-cup: otherwise"],
+  ["- **[1, 2]** → Read fully and follow: `./step-02-leaf.md`", "step-02-leaf: [1, 2]"],
+  ["- Déjà chaud → Lire complètement et suivre : `./step-02-leaf.md`", "step-02-leaf: Déjà chaud"],
+])("a case is one before a link, and before an arrow with some words behind it: %s", (line, label) => {
+  expect(potOf(line).labels).toEqual([label]);
+});
+
 test("an answer that is told of leads nowhere", () => {
   const { to } = potOf("- No: `step-03-cup.md` is not for black tea.", "", "load ./step-02-leaf.md");
   expect(to).toEqual(["step-02-leaf"]);

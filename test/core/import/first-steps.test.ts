@@ -212,6 +212,20 @@ const LISTED = "| 1 | [phases/01-pot.md](phases/01-pot.md) | The pot |";
 test.each([
   ["phases", PHASES, ["01-pot -next*-> 02-leaf", "02-leaf -next*-> 03-cup"]],
   [
+    "phases of which one is done in a case",
+    {
+      ...PHASES,
+      "phases/01-pot.md": "# Pot\n\n- If it is cold: [Warm](01.5-warm.md)\n- Else: [Leaf](02-leaf.md)\n",
+      "phases/01.5-warm.md": BEHIND("02-leaf.md"),
+    },
+    [
+      "01-pot -it is cold-> 01.5-warm",
+      "01-pot -otherwise-> 02-leaf",
+      "01.5-warm -next*-> 02-leaf",
+      "02-leaf -next*-> 03-cup",
+    ],
+  ],
+  [
     "stages, whose names say what they are",
     {
       "stages/stage-9-pot.md": "# Pot\n\nThen read `stages/stage-10-cup.md`.\n",
