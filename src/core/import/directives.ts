@@ -1,5 +1,5 @@
 import { isDenied } from "./denials.js";
-import { GOES, MAX_WORDS, OPENS, PAGE, answerOf } from "./line-words.js";
+import { GOES, MAX_WORDS, OPENS, PAGE, answerOf, sentenceIn } from "./line-words.js";
 import { deniedElsewhere, leadsOnElsewhere } from "./other-languages.js";
 import { rowOf } from "./menu-rows.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
@@ -110,7 +110,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const isAlone = around.length < 4 && !SHORT_CASE.test(around);
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
-  const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
+  const words = withoutName(withoutPagesIn(isAlone ? said : sentenceAt(line.text, token)), token);
   const behind = line.text.slice(token.at + token.text.length);
   if (isPassedOver(lead)) return PASS;
   const leadsOn =
@@ -139,10 +139,23 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   return { kind: "go", ...way, words: all };
 }
 
+/**
+ * The sentence that names something; of a long one what stands near. One that says no more, "You find it at `x.md`", goes on with
+ * what the one before it says.
+ */
+function sentenceAt(text: string, { at, text: name }: Token): string {
+  const lead = text.slice(Math.max(at - MAX_WORDS, 0), at);
+  const behind = sentenceIn(text.slice(at + name.length, at + name.length + MAX_WORDS));
+  const [own = 0, before = 0] = [...lead.matchAll(SENTENCE_END)].map(({ index }) => index).toReversed();
+  const words = withoutMarks(lead.slice(own) + behind).match(/[\p{L}\p{N}]+/gu) ?? [];
+  return lead.slice(words.length > MAX_BARE_WORDS ? own : before) + name + behind;
+}
+const MAX_BARE_WORDS = 4;
+const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|vs|etc|no|cf))[.!?;]["')*_`]{0,4}\s{1,3}(?=["'(*_`[]{0,4}\p{Lu})/gu;
+
 /** Whoever has so much beside a name says something of it. */
 const MAX_AROUND = 400;
 
-/** `[the cup](` before its path */
 const LINKED = /\[[^[\]]{1,80}\]\(/g;
 /** "`x.md`, `y.md` and `z.md` are ready": what is told of one of them is told of all. */
 const LISTED_BEFORE =

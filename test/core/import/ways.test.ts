@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { importOf, page, said } from "./step-files.js";
+import { importOf, page, potOf, said } from "./step-files.js";
 
 /* The words in which a step leads on, and those in which it only tells of a step. A word against it stands in its own clause. */
 
@@ -312,4 +312,13 @@ test.each([
   "Note the colour and pass it to step-01 as COLOUR.",
 ])("what is sent, and what is not, goes nowhere: %s", (line) => {
   expect(secondSays(line).edges.map(({ to }) => to)).not.toContain("step-01-pot");
+});
+
+test("a word that leads on does so in its own sentence", () => {
+  const { to } = potOf(
+    "Run the check as it is. In step 3 (`step-03-cup.md`), behind the first part, a part on milk is added.",
+    "",
+    "The pot is warm. Go on now. You find it at `./step-02-leaf.md`.",
+  );
+  expect(to).toEqual(["step-02-leaf"]);
 });
