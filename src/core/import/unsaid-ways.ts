@@ -4,7 +4,7 @@ import { firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "./other-languages.js";
 import type { References, Token } from "./references.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
-import { type SourceTree, folderOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { comesBefore, numeralOf, resumesRun, stepsBelow } from "./step-files.js";
 import { labelOf } from "./way-label.js";
 
@@ -60,10 +60,16 @@ export function unsaidWays(
   const named = [...ways.keys()];
   const areCases = path === entry.document && named.every((step) => numeralOf(step) === undefined);
   const first = areCases ? named : firstStepsAmong(named, path).map((step) => step.path);
+  const isOne = first.length === 1;
   return [...ways.values()]
     .filter(({ to }) => first.includes(to))
-    .map((way) => ({ ...way, isDefault: first.length === 1 }))
+    .map((way) => ({ ...way, label: isOne ? way.label : caseOf(way), isDefault: isOne }))
     .concat(...back.values());
+}
+
+/** What one of several ways is called: where its line has no word for it, as its step. */
+function caseOf({ to, label }: UnsaidWay): string {
+  return label === "next" ? nameOf(to).replace(/\.md$/, "") : label;
 }
 
 /** What a line says of a way: its letter, or when, where the words for it are known. */

@@ -196,7 +196,7 @@ test("steps without numbers that a document names in no known words are all its 
     "steps/pot.md": "# Pot\n",
     "steps/leaf.md": "# Leaf\n",
   });
-  expect(ways(made)).toEqual(["SKILL -next-> pot", "SKILL -next-> leaf"]);
+  expect(ways(made)).toEqual(["SKILL -pot-> pot", "SKILL -leaf-> leaf"]);
   expect(said(made)).toEqual(
     ["pot", "leaf"].map(
       (name) =>
