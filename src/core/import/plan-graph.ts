@@ -36,7 +36,6 @@ import { unsaidWays } from "./unsaid-ways.js";
 import {
   reportName,
   takeNext,
-  takenForWay,
   tellOfAssumed,
   tellOfCircle,
   tellOfCode,
@@ -46,6 +45,7 @@ import {
   tellOfNumber,
   tellOfOutside,
   tellOfResumed,
+  tellOfTaken,
   tellOfText,
   tellOfWorkflow,
 } from "./step-reports.js";
@@ -233,7 +233,7 @@ class GraphWalk {
 
   private use(path: string, by?: string): void {
     this.used.add(path);
-    if (by === undefined || !this.isDocument(by)) this.helpers.add(path);
+    if (!resumesRun(path) && (by === undefined || !this.isDocument(by))) this.helpers.add(path);
   }
 
   /** The entry's, or the `workflow.md` that it leads to. */
@@ -340,9 +340,9 @@ class GraphWalk {
 
   /** Steps that a text names in words that are not known, where no other lead on. */
   private followUnsaid(path: string, source: SourceText, references: References): void {
-    for (const { to, line, ...way } of unsaidWays(this.tree, path, source, references, this.entry)) {
-      this.findings.add("warning", path, line, takenForWay(to));
-      this.connect(path, to, line, way);
+    for (const way of unsaidWays(this.tree, path, source, references, this.entry)) {
+      tellOfTaken(path, way.line, way, this.findings);
+      this.connect(path, way.to, way.line, way);
     }
   }
 

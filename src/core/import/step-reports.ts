@@ -103,9 +103,19 @@ export function reportName(
   findings.add("warning", path, line, `names ${named(text)}, which ${is}: no edge was made. Name the file`);
 }
 
-/** Of a step that was named in words that are not known, and is led to all the same. */
-export function takenForWay(to: string): string {
-  return `names ${named(nameOf(to))} in words that are not known to lead there: it was taken for a way on`;
+/** Says of a step that was named in words that are not known, or in those of another language, that it is led to. */
+export function tellOfTaken(
+  path: string,
+  line: number,
+  { to, isSaid }: { readonly to: string; readonly isSaid: boolean },
+  findings: ImportFindings,
+): void {
+  const step = named(nameOf(to));
+  if (isSaid) findings.add("note", path, line, `leads on to ${step} in another language`);
+  else {
+    const what = `names ${step} in words that are not known to lead there: it was taken for a way on`;
+    findings.add("warning", path, line, what);
+  }
 }
 
 /** Of a step that is led to by a name that is nearly its own, and by nothing else. */

@@ -4,7 +4,7 @@ import type { SourceEdge } from "./source-edge.js";
 import type { SourceText } from "./source-text.js";
 import type { SourceTree } from "./source-tree.js";
 import { comesBefore, isNumberedStep, nearestStep } from "./step-files.js";
-import { reportMissing, takenForWay, takenInPlace, tellOfUnsaid } from "./step-reports.js";
+import { reportMissing, takenInPlace, tellOfTaken, tellOfUnsaid } from "./step-reports.js";
 import { type UnsaidWay, unsaidBeside } from "./unsaid-ways.js";
 
 interface NamedStep extends UnsaidWay {
@@ -46,11 +46,13 @@ export class StepsBeside {
     isSettled: (path: string) => boolean,
     connect: (from: string, to: string, line: number, way: Omit<SourceEdge, "from" | "to">) => void,
   ): void {
-    for (const { from, to, line, isMisnamed, ...way } of this.steps) {
-      const isWay = !isMisnamed && way.isSaid; // else only to a step that would be lost
+    for (const { isMisnamed, ...step } of this.steps) {
+      const { from, to, line } = step;
+      const isWay = !isMisnamed && step.isSaid; // else only to a step that would be lost
       if (!isWay && (isSettled(to) || comesBefore(to, from) || !isNumberedStep(to))) continue;
-      this.findings.add("warning", from, line, isMisnamed ? takenInPlace(to) : takenForWay(to));
-      connect(from, to, line, { ...way, isDefault: false });
+      if (isMisnamed) this.findings.add("warning", from, line, takenInPlace(to));
+      else tellOfTaken(from, line, step, this.findings);
+      connect(from, to, line, { ...step, isDefault: false });
     }
   }
 

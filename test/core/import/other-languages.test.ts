@@ -17,7 +17,11 @@ function translated(line: string) {
   });
 }
 
-test.each([
+const KNOWN = 'note steps/step-01-pot.md:3 leads on to "step-02-leaf.md" in another language';
+const UNKNOWN =
+  'warning steps/step-01-pot.md:3 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on';
+
+test.each<[string, string, string?]>([
   ["French", "Lire intégralement et suivre : `%`"],
   ["French, a menu", "- SI C : sauvegardez, puis lisez intégralement et suivez : `%`"],
   ["Spanish", "Leer completamente y seguir: `%`"],
@@ -25,21 +29,22 @@ test.each([
   ["Italian", "Leggi per intero e segui `%`."],
   ["Chinese", "完整读取并遵循：`%`"],
   ["Japanese", "`%` を読み込み、すべて実行する。"],
-  ["Vietnamese", "Đọc toàn bộ và thực hiện `%`"],
   ["Russian", "Прочитай полностью и выполни `%`."],
-])("a workflow in %s is walked by the files that it names, and that is said", (_language, line) => {
-  const made = translated(line);
-  expect(made.entry.form).toBe("steps");
-  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
-    "step-01-pot step-02-leaf",
-    "step-02-leaf step-03-cup",
-    "step-03-cup step-04-sip",
-  ]);
-  expect(made.edges.every(({ isDefault }) => isDefault)).toBe(true);
-  expect(said(made)[1]).toBe(
-    'warning steps/step-01-pot.md:3 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on',
-  );
-});
+  ["Vietnamese", "Đọc toàn bộ và thực hiện `%`", UNKNOWN],
+])(
+  "a workflow in %s is walked by the files that it names, and that is said",
+  (_language, line, how = KNOWN) => {
+    const made = translated(line);
+    expect(made.entry.form).toBe("steps");
+    expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+      "step-01-pot step-02-leaf",
+      "step-02-leaf step-03-cup",
+      "step-03-cup step-04-sip",
+    ]);
+    expect(made.edges.every(({ isDefault }) => isDefault)).toBe(true);
+    expect(said(made, true)[1]).toBe(how);
+  },
+);
 
 test("a menu in another language is one by its letters", () => {
   const made = importOf({
@@ -105,8 +110,8 @@ test("a step that is named in words that are not known is not lost where an arro
     "step-01-pot step-02-leaf",
     "step-02-leaf step-03-cup",
   ]);
-  expect(said(made)).toContain(
-    'warning steps/step-01-pot.md:7 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on',
+  expect(said(made, true)).toContain(
+    'note steps/step-01-pot.md:7 leads on to "step-02-leaf.md" in another language',
   );
 });
 
@@ -130,7 +135,22 @@ test.each([
     "step-02-leaf -otherwise*-> step-03-cup",
     `step-02-leaf -${when}-> step-01-pot`,
   ]);
-  expect(said(made)).toHaveLength(2);
+  expect(said(made)).toEqual([]);
+  expect(said(made, true)).toHaveLength(2);
+});
+
+test("a step that resumes is said to be left out, in whatever language it is named", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Chargez `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md":
+      "# 1\n\nSi le fichier existe, lisez `./step-01b-continue.md`.\n\nSuivez `./step-02-leaf.md`.\n",
+    "steps/step-01b-continue.md": "# 1b\n",
+    "steps/step-02-leaf.md": LAST,
+  });
+  expect(made.nodes.map(({ id }) => id)).toEqual(["step-01-pot", "step-02-leaf"]);
+  expect(said(made, true)).toContain(
+    "note steps/step-01b-continue.md:0 is left out: Interlock itself goes on with a run that was interrupted",
+  );
 });
 
 test.each([
