@@ -227,7 +227,7 @@ class GraphWalk {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
         else if (path !== this.entry.document && this.isProcedure(target.path)) this.use(target.path, path);
         else this.connect(path, target.path, line.number, directive);
-      } else if (directive.kind !== "pass") this.use(target.path, path);
+      } else if (directive.kind !== "pass" && target.path !== path) this.use(target.path, path);
     }
   }
 

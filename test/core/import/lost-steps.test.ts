@@ -232,3 +232,15 @@ test("steps that only a block of code leads to, each in its case, are steps: one
     'warning steps/step-00-pot.md:4 leads on to "step-00b-warm.md" in a block of code alone: it was taken for the way on',
   ]);
 });
+
+test("a step that names itself goes on to the next by its number", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load `steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# Pot\n\nRepeat `./step-01-pot.md` until it is warm.\n",
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made)).toEqual([
+    'warning steps/step-01-pot.md:0 names no step after it: "step-02-cup.md" was taken, by its number',
+  ]);
+});
