@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
-import { basename, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/step-files.js";
 import type { ReadSource } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
@@ -47,6 +48,8 @@ const FLOWS = ["tasks.yaml", "config/tasks.yaml", "langgraph.json", ".taskmaster
 const REWRITE =
   "Flows of other tools are not imported: write what each of their parts does as a step (interlock package new begins a package).";
 
+/** Numbered files in one of these, right below a directory, are somebody's steps. */
+const STEPS = ["steps", "phases", "stages"];
 const BEGIN = ["SKILL.md", "workflow.md"];
 const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
 const ONE = `To import one, ${ALONE} (of TOML, YAML or JSON the text of its prompt).`;
@@ -56,6 +59,8 @@ const MAX_LINKS = 200;
 
 /** What is known of a directory or a file in which no workflow begins, and what to do; undefined where nothing is. */
 export async function otherForm(path: string, source: ReadSource): Promise<string | undefined> {
+  const workflow = await workflowAbove(path, source);
+  if (workflow !== undefined) return `It is a part of "${workflow}": name that one.`;
   if ((await stat(path)).isFile()) return formOfFile(path);
   if ((await firstOf(path, OF_VERSION_4)) !== undefined) {
     return "This is BMAD of version 4 or 5: an agent carries its tasks out in a chat, and nothing says which step follows which. Workflows of version 6 and later can be run.";
@@ -76,8 +81,29 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
       below.map((folder) => folder.slice(basename(path).length + 1)),
     ));
   if (prompts !== undefined) return `There are prompts in "${prompts}". ${ONE}`;
+  const steps = stepsBelow(path, source);
+  if (steps !== undefined)
+    return `There are numbered files in "${steps}": give the document that leads to them the name SKILL.md, and import again.`;
   const flow = await firstOf(path, FLOWS);
   return flow === undefined ? undefined : `There is "${flow}". ${REWRITE}`;
+}
+
+/** Of a step, or a folder of steps, the document that a workflow begins with beside it or in the folder above. */
+async function workflowAbove(path: string, { tree }: ReadSource): Promise<string | undefined> {
+  if (!isNumberedStep(path) && !isStepFolder(tree, path)) return undefined;
+  for (const folder of [dirname(path), dirname(dirname(path))]) {
+    const name = await firstOf(folder, BEGIN);
+    if (name !== undefined) return join(folder, name);
+  }
+  return undefined;
+}
+
+function stepsBelow(path: string, { root, tree }: ReadSource): string | undefined {
+  const within = relative(root, path).split(sep).join("/");
+  return STEPS.find((name) => {
+    const files = tree.filesIn(within === "" ? name : `${within}/${name}`);
+    return files.filter((file) => file.endsWith(".md") && numeralOf(file) !== undefined).length > 1;
+  });
 }
 
 function linksBelow(path: string, { root, tree }: ReadSource): readonly string[] {

@@ -228,6 +228,20 @@ describe("interlock package import", () => {
     },
   );
 
+  test("steps without a document, and those of a workflow beside them, are said to be so", async () => {
+    for (const name of ["01-pot.md", "02-cup.md"]) put(`loom/phases/${name}`, "Do it.\n");
+    for (const command of ["package import", "bundle list", "bundle check"])
+      expect(await main([...command.split(" "), join(dir, "loom")])).toBe(1);
+    expect(output.text.split('There are numbered files in "phases": give the document')).toHaveLength(4);
+    putTea("kit/tea", "tea");
+    for (const part of ["steps", "steps/step-01-pot.md"]) {
+      put("kit/tea/steps/step-01-pot.md", "# Pot\n");
+      output.text = "";
+      expect(await run(`~/kit/tea/${part}`)).toBe(1);
+      expect(output.text).toContain('SKILL.md": name that one.');
+    }
+  });
+
   test("a file that begins none, an archive and an address are said to be so, with what to do", async () => {
     put("plan.md", "Do it.\n");
     expect(await run("~/plan.md")).toBe(1);
