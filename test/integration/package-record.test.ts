@@ -5,11 +5,12 @@ import { parse } from "yaml";
 import { sha256 } from "../../src/store/disk/sha256.js";
 import type { PackageTest } from "../../src/core/package/package-test.js";
 import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
+import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { nodeOf, step, straightOn } from "../fakes/walk.js";
+import { nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 import { Shell, jsonOf, shellOf } from "./shell.js";
 
@@ -132,6 +133,58 @@ describe("interlock package test --record", () => {
       });
       const replayed = await shell.run(["package", "test", "package"]);
       expect(replayed.stdout).toBe(`ok      run-${short}  ask\n1 passed.\n`);
+    },
+  );
+
+  test(
+    "takes along what was answered and replied in the runs of subworkflows, also at nodes of one name",
+    { tags: "slow" },
+    async () => {
+      const files = nestedPackage({
+        main: {
+          nodes: { draft: {}, parts: { type: "subworkflow", workflow: "part" }, done: { type: "end" } },
+        },
+        part: { nodes: { look: {}, draft: {}, done: { type: "end" } } },
+      });
+      const bench = await openBench((request) => {
+        if (nodeOf(request) !== "look" || wordsIn(request).includes("Blue.")) return firstWay(request);
+        return results(request).length === 0
+          ? { calls: [call("fs_read", { path: "@project/wish.md" })] }
+          : { content: "Which colour?" };
+      });
+      await writeFile(join(bench.projectRoot, "wish.md"), "Paint it.\n");
+      const shell = shellOf(bench);
+      await writeTree(join(shell.dir, "package"), files);
+      const run = await bench.start(files, { workflowRef: "main", input: "Paint it." });
+      const part = async () =>
+        (await bench.store.runs.listAllRuns()).find(({ workflowRef }) => workflowRef === "part");
+      await eventually(async () => (await part())?.phase === "waiting-user");
+      await bench.client.handle((await part())?.runId ?? "").answer({ nodeId: "look", text: "Blue." });
+      await run.result();
+      const recorded = await shell.run([
+        "package",
+        "test",
+        "package",
+        "--record",
+        run.runId,
+        "--as",
+        "whole",
+      ]);
+      expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
+      const place = join(shell.dir, "package/tests/whole.yaml");
+      const text = await readFile(place, "utf8");
+      expect(parse(text)).toMatchObject({
+        files: { "wish.md": "Paint it.\n" },
+        replies: ["Blue."],
+        expect: { path: ["draft", "parts", "done"] },
+      });
+      // What a run below asks is waited for like a question of the run's own.
+      const { name, arguments: moveOn } = step("draft", "parts");
+      const answers = [{ calls: [{ tool: name, arguments: moveOn }] }, { text: "Which colour?" }];
+      const waits = { workflow: "main", answers, expect: { phase: "waiting-user", questions: ["colour"] } };
+      await writeFile(join(shell.dir, "package/tests/waits.yaml"), JSON.stringify(waits));
+      const replayed = await shell.run(["package", "test", "package", "--json"]);
+      expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "waits" }, { name: "whole" }] });
     },
   );
 

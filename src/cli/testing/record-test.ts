@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { readTranscript } from "../../client/transcript.js";
-import type { StoreReader, TranscriptCall } from "../../contract/reads.js";
+import type { StoreReader, TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import type { GraphRunInput } from "../../contract/run.js";
 import { defined } from "../../core/defined.js";
 import { type JsonObject, type JsonValue, isObject, jsonIn } from "../../core/json.js";
@@ -29,8 +29,8 @@ export interface RecordedTest {
 }
 
 /**
- * A run as a test: what was answered and replied, and what came of it. Throws a sentence for a run that cannot be one: a bundle run, a
- * fork, one that is under way, one of another package.
+ * A run as a test: what was answered and replied, in it and in the runs of its subworkflows, and what came of it. Throws a sentence for
+ * a run that cannot be one: a bundle run, a fork, one that is under way, one of another package.
  */
 export async function recordTest(
   reader: StoreReader,
@@ -50,12 +50,10 @@ export async function recordTest(
   if (known.ok && known.value.name !== wanted.packageName) {
     throw refuse(`it is one of the package "${known.value.name}", not of "${wanted.packageName}".`);
   }
-  const { request } = read(run, await reader.ask("read.request", { run }));
-  const input = (request?.["input"] ?? {}) as unknown as GraphRunInput; // as the run was opened with
-  const recorder = new Recorder(reader, run, await courseOf(reader, run));
-  await recorder.readAll();
+  const recorder = new Recorder(reader);
+  const input = await recorder.readAll(run);
   const { phase, path, refusals, artifacts } = await outcomeOf(reader, run);
-  const replies = recorder.words.slice((input.input ?? "") === "" ? 0 : 1); // the first words are no reply
+  const { replies } = recorder;
   const test: PackageTest = {
     name: wanted.name,
     ...optionsOf(input, wanted.firstAgent),
@@ -98,90 +96,114 @@ interface Course {
   readonly nodes: ReadonlyMap<number, string>;
   /** The external tools that were called, by the id of the call. */
   readonly external: ReadonlyMap<string, string>;
+  /** The runs of subworkflows, in order, each with the visit whose work it has done. */
+  readonly below: { readonly visit: number; readonly run: string }[];
 }
 
 async function courseOf(reader: StoreReader, run: string): Promise<Course> {
   const nodes = new Map<number, string>();
   const external = new Map<string, string>();
+  const below: Course["below"] = [];
   for await (const event of eventsOf(reader, run)) {
     if (event.kind === "model.turn") nodes.set(event.visit, event.nodeId);
+    if (event.kind === "node.pass" && event.childRunId !== undefined) {
+      below.push({ visit: event.visit, run: event.childRunId });
+    }
     if (event.kind !== "tool.exec" || canonicalToolName(event.toolName) !== undefined) continue;
     external.set(event.toolCallId, event.toolName);
   }
-  return { nodes, external };
+  return { nodes, external, below };
 }
+
+/** Where an answer stands. */
+interface Conversation {
+  readonly run: string;
+  readonly name: string;
+  readonly course: Course;
+}
+
+type Answered = Extract<TranscriptEntry, { readonly type: "assistant" }>;
 
 const PROJECT = "@project/";
 const STATE = "@state/";
 /** A file that is read in more pieces, or is larger, is not taken into the test. */
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Goes through the conversations of a run, in order. */
+/** Goes through the conversations of a run and of those below it, in order. */
 class Recorder {
   readonly answers = new Map<string, ScriptedAnswer[]>();
   /** What external tools have answered, by their names. */
   readonly tools = new Map<string, ToolAnswer[]>();
-  /** What the user has said. */
-  readonly words: string[] = [];
+  /** What the user has said, but for the first words. */
+  readonly replies: string[] = [];
   /** Files of the project that were there before the run wrote them, as it has read them. */
   readonly files = new Map<string, string>();
   private readonly written = new Set<string>();
-  /** Hashes of the run's own state, each with its file: they are others in another run. */
+  /** Hashes of a run's own state, each with its file: they are others in another run. */
   private readonly ofState = new Map<string, string>();
   private readonly reader: StoreReader;
-  private readonly run: string;
-  private readonly course: Course;
 
-  constructor(reader: StoreReader, run: string, course: Course) {
+  constructor(reader: StoreReader) {
     this.reader = reader;
-    this.run = run;
-    this.course = course;
   }
 
-  async readAll(): Promise<void> {
-    for (const { name, entries } of await readTranscript(this.reader, this.run)) {
+  /** Returns what the run was opened with. */
+  async readAll(run: string): Promise<GraphRunInput> {
+    const { request } = read(run, await this.reader.ask("read.request", { run }));
+    const input = (request?.["input"] ?? {}) as unknown as GraphRunInput; // as the run was opened with
+    const course = await courseOf(this.reader, run);
+    let isReply = (input.input ?? "") === "";
+    const readBelow = async (before: number): Promise<void> => {
+      for (let [next] = course.below; next !== undefined && next.visit < before; [next] = course.below) {
+        course.below.shift();
+        await this.readAll(next.run);
+      }
+    };
+    for (const { name, entries } of await readTranscript(this.reader, run)) {
       for (const entry of entries) {
-        if (entry.type === "user") this.words.push(entry.text);
-        if (entry.type !== "assistant" || entry.turn === 0) continue;
-        const calls: NonNullable<ScriptedAnswer["calls"]> = [];
-        const results: [JsonValue | undefined, JsonValue | undefined][] = [];
-        for (const call of entry.calls) {
-          const { made, given, result } = await this.callOf(name, call);
-          calls.push(made);
-          results.push([given, result]);
+        if (entry.type === "begin") await readBelow(entry.visit);
+        if (entry.type === "user") {
+          if (isReply) this.replies.push(entry.text);
+          isReply = true;
         }
-        // An answer is given as a whole: none of its calls has seen the result of another.
-        for (const [given, result] of results) this.learn(given, result);
-        this.add(entry.visit, {
-          ...(entry.text === "" ? {} : { text: entry.text }),
-          ...(calls.length === 0 ? {} : { calls }),
-        });
+        if (entry.type !== "assistant" || entry.turn === 0) continue;
+        await this.readAnswer({ run, name, course }, entry);
       }
     }
+    await readBelow(Number.POSITIVE_INFINITY);
+    return input;
   }
 
-  private add(visit: number, answer: ScriptedAnswer): void {
-    const nodeId = this.course.nodes.get(visit) ?? "";
-    const known = this.answers.get(nodeId);
-    if (known === undefined) this.answers.set(nodeId, [answer]);
-    else known.push(answer);
+  private async readAnswer(from: Conversation, { visit, text, calls: made }: Answered): Promise<void> {
+    const calls: NonNullable<ScriptedAnswer["calls"]> = [];
+    const results: [JsonValue | undefined, JsonValue | undefined][] = [];
+    for (const one of made) {
+      const { call, given, result } = await this.callOf(from, one);
+      calls.push(call);
+      results.push([given, result]);
+    }
+    // An answer is given as a whole: none of its calls has seen the result of another.
+    for (const [given, result] of results) this.learn(given, result);
+    const nodeId = from.course.nodes.get(visit) ?? "";
+    const known = this.answers.get(nodeId) ?? [];
+    const answer = { ...(text === "" ? {} : { text }), ...(calls.length === 0 ? {} : { calls }) };
+    this.answers.set(nodeId, [...known, answer]);
   }
 
-  private async callOf(conversation: string, { id, name: shown }: TranscriptCall) {
-    const asked = { run: this.run, name: conversation, call: id };
-    const called = read(this.run, await this.reader.ask("read.call", asked));
+  private async callOf({ run, name, course }: Conversation, { id, name: shown }: TranscriptCall) {
+    const called = read(run, await this.reader.ask("read.call", { run, name, call: id }));
     const { text, isCut } = called.arguments;
     if (isCut) {
       throw new CommandError(
-        `Run ${this.run} cannot be recorded: a call of ${shown} is too long, ${called.arguments.bytes} bytes.`,
+        `Run ${run} cannot be recorded: a call of ${shown} is too long, ${called.arguments.bytes} bytes.`,
       );
     }
     const given = jsonIn(text);
     const result = called.result === null || called.result.isCut ? undefined : jsonIn(called.result.text);
-    const external = this.course.external.get(id);
+    const external = course.external.get(id);
     if (external !== undefined && isObject(given)) this.answered(external, given, result);
     return {
-      made: {
+      call: {
         tool: external ?? canonicalToolName(called.name) ?? called.name,
         arguments: isObject(given) ? (this.withMarks(given) as ScriptedCall["arguments"]) : text, // of an object
       },

@@ -118,7 +118,12 @@ async function runOnce(
   const user = new ScriptedUser(test.replies ?? []);
   const { state, asks } = await followRun(run, user, signal);
   return {
-    outcome: await outcomeOf(reader, run.runId, state),
+    // What a run below asks is waited for as well.
+    outcome: await outcomeOf(
+      reader,
+      run.runId,
+      asks === undefined ? state : { ...state, phase: "waiting-user" },
+    ),
     questions: user.asked,
     // A test's runs have no other budget; nobody is asked about it.
     isOverCost: asksForBudget(state.question) || asksForBudget(asks),
