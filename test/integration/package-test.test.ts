@@ -278,18 +278,22 @@ describe("the tests of a package", () => {
       "same-a.yaml": "name: same",
       "same-b.yml": "name: same",
       "pattern.yaml": "expect: { artifacts: [{ path: a, matches: '(' }] }",
-      "places.yaml": "project: none\nfiles:\n  ../out: a\n",
+      "places.yaml": "project: none\nfiles:\n  ../out: a\n  docs/: a\n",
+      "shop/docs/wish.md": "Paint it.\n",
+      "both.yaml": "project: shop\nfiles:\n  docs: a\n",
       "tools.yaml": "tools:\n  fs.read: [{ result: a }]\n  a b: [{ result: a }]\n",
       "tool-answers.yaml": "tools:\n  mcp.a.b:\n    - arguments: {}\n",
     });
     const { code, stdout } = await shell.run(["package", "test", "package"]);
     expect(code).toBe(1);
     expect(stdout.split("\n").map((line) => line.replace(/^error {2}/, ""))).toEqual([
+      'tests/both.yaml:2  $.files  the name "docs" is a file and a folder at once: rename one',
       expect.stringMatching(
         /^tests\/pattern\.yaml:1 {2}\$\.expect\.artifacts\[0\]\.matches {2}is no regular/,
       ),
       "tests/places.yaml:1  $.project  there is no folder tests/none with files in it: make it, or name another",
       expect.stringMatching(/^tests\/places\.yaml:2 {2}\$\.files {2}the name "\.\.\/out"/),
+      'tests/places.yaml:2  $.files  the name "docs/" is no file\'s',
       'tests/same-b.yml  $.name  there is another test "same": call one otherwise',
       "tests/shape.yaml:4  $.answers.ask[0].calls[0].tool  is missing: add it as text",
       'tests/shape.yaml:6  $.expect.phase  must be one of idle, running, waiting-user, completed, failed, not "done"',

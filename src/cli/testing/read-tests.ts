@@ -2,7 +2,11 @@ import { linesInYaml } from "../../core/documents/front-matter-lines.js";
 import { parseYaml } from "../../core/documents/yaml-to-json.js";
 import { checkShape } from "../../core/package/check-shape.js";
 import { type Finding, errorFinding, jsonPath, placeOf } from "../../core/package/findings.js";
-import { packagePathProblem } from "../../core/package/package-path.js";
+import {
+  checkPathCollisions,
+  normalizePackagePath,
+  packagePathProblem,
+} from "../../core/package/package-path.js";
 import { type PackageTest, TESTS_FOLDER, packageTestSchema } from "../../core/package/package-test.js";
 import { excerpt } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
@@ -98,8 +102,16 @@ function placesProblems(
     problems.push(errorFinding(file, "$.project", sentence));
   }
   for (const path of Object.keys(files)) {
-    const problem = packagePathProblem(path);
+    const problem = packagePathProblem(path) ?? (/(?:^|\/)\.?$/.test(path) ? "is no file's" : undefined);
     if (problem !== undefined) problems.push(errorFinding(file, "$.files", `the name "${path}" ${problem}`));
+  }
+  const folder = project === undefined ? undefined : projectFolder(project);
+  const copied = listed.flatMap(({ path }) =>
+    folder !== undefined && path.startsWith(folder) ? [path.slice(folder.length)] : [],
+  );
+  const names = Object.keys(files).map(normalizePackagePath);
+  for (const { file: name, message } of checkPathCollisions([...new Set([...copied, ...names])], [])) {
+    problems.push(errorFinding(file, "$.files", `the name "${name}" ${message}`));
   }
   return problems;
 }
