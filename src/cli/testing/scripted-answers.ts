@@ -1,9 +1,10 @@
-import type { JsonObject } from "../../core/json.js";
+import { type JsonObject, jsonIn, objectOf } from "../../core/json.js";
 import type { PackageTest, ScriptedAnswer } from "../../core/package/package-test.js";
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from "../../model/chat.js";
 import { ModelError } from "../../model/model-error.js";
+import { excerpt } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
-import { type Versions, versionsIn, withVersions } from "./file-versions.js";
+import { type Versions, textIn, versionsIn, withVersions } from "./file-versions.js";
 
 /** A model that answers what a test says. */
 export interface ScriptedAnswers extends ChatModel {
@@ -13,6 +14,8 @@ export interface ScriptedAnswers extends ChatModel {
 
 /** The settings of its requests. */
 export const SCRIPTED_SETTINGS = { model: "scripted", stream: false, timeoutMs: 60_000 } as const;
+
+const MAX_TOLD_CHARS = 300;
 
 /** Each answer is given once, and again to the same request: who asks twice has not heard it. */
 export function scriptedAnswers(answers: NonNullable<PackageTest["answers"]>): ScriptedAnswers {
@@ -26,7 +29,9 @@ export function scriptedAnswers(answers: NonNullable<PackageTest["answers"]>): S
     const nodeId = nodeOf(request.messages);
     const answer = left.get(isForAll ? "" : nodeId)?.shift();
     if (answer === undefined) {
-      const message = `The test has no answer left for the node "${nodeId}".`;
+      const told = toldLast(request.messages);
+      const why = told === "" ? "" : ` The model was told last: ${excerpt(told, MAX_TOLD_CHARS)}`;
+      const message = `The test has no answer left for the node "${nodeId}".${why}`;
       throw new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: false });
     }
     return answerOf(answer, request, versionsIn(request.messages));
@@ -44,6 +49,15 @@ export function scriptedAnswers(answers: NonNullable<PackageTest["answers"]>): S
         .filter(([, own]) => own.length > 0)
         .map(([id, own]) => ({ nodeId: isForAll ? undefined : id, count: own.length })),
   };
+}
+
+/** What was not right with the last answer, in the words that the model is told: why a call failed, or what its text lacks. */
+function toldLast(messages: readonly ChatMessage[]): string {
+  const last = messages.at(-1);
+  if (last?.role === "system") return last.content;
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1);
+  const failures = results.map(({ content }) => textIn(objectOf(jsonIn(content))["error"], "message"));
+  return failures.findLast((message) => message !== undefined) ?? "";
 }
 
 /** The node whose brief came last; words of users follow a heading of their own. */

@@ -43,6 +43,24 @@ describe("scripted answers", () => {
     });
   });
 
+  const result = (content: string): ChatMessage => ({ role: "tool", toolCallId: "1", content });
+  const worked = result('{"ok":true}');
+  const failed = result(
+    '{"ok":false,"error":{"code":"TOOL_NOT_AVAILABLE","message":"There is no fs.writ."}}',
+  );
+
+  test.each<[string, readonly ChatMessage[], string]>([
+    ["a call that failed", [failed, worked], "There is no fs.writ."],
+    ["a text that asks nothing", [{ role: "system", content: "You asked nothing." }], "You asked nothing."],
+    ["calls that worked", [worked], ""],
+    ["a reply", [failed, { role: "user", content: "USER_INPUT\n- forNodeId: a\nYes." }], ""],
+  ])("that have run out after %s: it is said what the model was told last", async (_, messages, told) => {
+    const why = told === "" ? "" : ` The model was told last: ${told}`;
+    await expect(scriptedAnswers([]).complete(at("a", said("I go on."), ...messages))).rejects.toMatchObject({
+      message: `The test has no answer left for the node "a".${why}`,
+    });
+  });
+
   test("call tools as the request spells them; what it does not offer is called as it is", async () => {
     const model = scriptedAnswers([
       {
