@@ -7,7 +7,12 @@ import {
   OpenTelemetryInternalsInterceptor,
   OpenTelemetryOutboundInterceptor,
 } from "@temporalio/interceptors-opentelemetry/lib/workflow/index.js";
-import { ContinueAsNew, type WorkflowInterceptorsFactory, workflowInfo } from "@temporalio/workflow";
+import {
+  ContinueAsNew,
+  type WorkflowExecuteInput,
+  type WorkflowInterceptorsFactory,
+  workflowInfo,
+} from "@temporalio/workflow";
 
 /**
  * Workflow code: bundled with the workflows where traces are wanted, and nowhere else.
@@ -26,8 +31,10 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     inbound: [
       {
         execute(input, next) {
-          const parent = extractContextFromHeaders(input.headers) ?? context.active();
-          const { span, inside } = startSpan(`RunWorkflow:${workflowInfo().workflowType}`, parent);
+          const { span, inside } = startSpan(
+            `RunWorkflow:${workflowInfo().workflowType}`,
+            parentIn(input.headers),
+          );
           return endedWith(
             span,
             context.with(inside, () => next(input)),
@@ -54,6 +61,15 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     internals: [new OpenTelemetryInternalsInterceptor()],
   };
 };
+
+/** What the trace goes on from. Whoever starts a run sends what they like there: what cannot be read is nothing to go on from. */
+function parentIn(headers: WorkflowExecuteInput["headers"]): Context {
+  try {
+    return extractContextFromHeaders(headers) ?? context.active();
+  } catch {
+    return context.active();
+  }
+}
 
 /** The same promise, whose end is the span's. */
 function endedWith<T>(span: Span, result: Promise<T>): Promise<T> {

@@ -26,3 +26,15 @@ test.each([...recordedHistories().keys()])(
     await expect(Worker.runReplayHistory({ workflowBundle }, history, "replayed")).resolves.toBeUndefined();
   },
 );
+
+test.each([
+  ["in an unknown encoding", { metadata: { encoding: Buffer.from("binary/encrypted") }, data: Buffer.from("x") }],
+  ["in none", { data: Buffer.from("x") }],
+  ["that is no JSON", { metadata: { encoding: Buffer.from("json/plain") }, data: Buffer.from("{") }],
+])("a trace to go on from %s keeps no run from being worked on", async (_, header) => {
+  const [name = ""] = recordedHistories().keys();
+  const history = await readHistory(join(HISTORIES, name));
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  Object.assign(started ?? {}, { header: { fields: { "_tracer-data": header } } });
+  await expect(Worker.runReplayHistory({ workflowBundle }, history, "replayed")).resolves.toBeUndefined();
+});
