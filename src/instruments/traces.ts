@@ -35,8 +35,12 @@ export const TRACES_NEED = [
   "@temporalio/interceptors-opentelemetry@1.24.0",
 ] as const;
 
-/** What the environment asks for is not there. */
+/** What the environment asks for is not there, or cannot be used. */
 export class TracesMissing extends Error {}
+
+/** What the SDK throws quotes the variables: a header is a login, most likely. */
+const UNUSABLE =
+  "OpenTelemetry's SDK cannot use what its variables say of where traces go: a URL in OTEL_EXPORTER_OTLP_ENDPOINT, headers that can be sent, percent-encoded, in OTEL_EXPORTER_OTLP_HEADERS. Correct them, or set OTEL_SDK_DISABLED=true.";
 
 const NO_EXPORTER =
   "OTEL_TRACES_EXPORTER names no exporter that OpenTelemetry's SDK has (docs/metrics.md). Correct it, or set OTEL_SDK_DISABLED=true.";
@@ -54,7 +58,11 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
     instrumentations: [],
     logRecordProcessors: [],
   });
-  sdk.start();
+  try {
+    sdk.start();
+  } catch {
+    throw new TracesMissing(UNUSABLE);
+  }
   const provider = api.trace.getTracerProvider();
   const delegate = provider instanceof api.ProxyTracerProvider ? provider.getDelegate() : provider;
   if (delegate === new api.ProxyTracerProvider().getDelegate()) throw new TracesMissing(NO_EXPORTER); // the one that does nothing
