@@ -183,7 +183,8 @@ async function registerHere(
       });
       continue;
     }
-    const added = await registry.add(path, access, new Date(registeredAt));
+    const at = new Date(registeredAt);
+    const added = await registry.add(path, access, Number.isNaN(at.getTime()) ? undefined : at);
     if (added.ok) roots.push(path);
     else missingRoots.push({ path, why: added.error.message });
   }

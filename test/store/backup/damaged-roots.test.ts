@@ -36,6 +36,14 @@ describe("a store whose list of registered roots is damaged", () => {
     expect([roots, rootsLost]).toEqual([[world.projectRoot], false]);
   });
 
+  test("is restored with its roots where one of them says when it was registered in words", async () => {
+    const path = join(world.store.dir, "roots.json");
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replace(/"registeredAt": "[^"]*"/, '"registeredAt": "by hand"'));
+    await takeBackup();
+    expect(await restoreStore(world.backup, to)).toMatchObject({ roots: [world.projectRoot] });
+  });
+
   test("is backed up without it where no former backup has it, and restored so", async () => {
     await damageRoots();
     const { notTaken } = await takeBackup();
