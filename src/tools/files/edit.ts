@@ -27,8 +27,8 @@ export function editFile(
   return runTool(args.path, "write", async (path) => {
     const name = describeAliasPath(path);
     let replaced: number | undefined;
-    const rewrite = (there: Buffer | undefined): Buffer => {
-      const { maxWriteBytes } = limits;
+    const { maxWriteBytes } = limits;
+    const from = (there: Buffer | undefined): Buffer => {
       // Before it is looked at: a long file has many places.
       if (there === undefined || there.length > maxWriteBytes) throw tooLong(name, "has", maxWriteBytes);
       const pieces = splitAt(there.toString("utf8"), args.oldText);
@@ -42,6 +42,7 @@ export function editFile(
       return Buffer.from(pieces.join(args.newText));
     };
     const { ifMatchSha256 } = args;
+    const rewrite = { maxBytes: maxWriteBytes, from };
     const whole = await rewriteText(workspace, path, { rewrite, ifMatchSha256 }, hooks);
     return succeed({
       path: formatAliasPath(path),

@@ -50,8 +50,13 @@ export interface WriteHooks {
 
 const MAX_ATTEMPTS = 8;
 
-/** What a file is to hold, from what it holds: text in UTF-8; undefined where that is too much to be looked at. */
-export type Rewrite = (there: Buffer | undefined) => Buffer;
+/** What a file is to hold, from what it holds: text in UTF-8. */
+export interface Rewrite {
+  /** What has more is not looked at: a log may have gigabytes. */
+  readonly maxBytes: number;
+  /** Throws `Refusal`, as for what was not looked at: undefined. */
+  readonly from: (there: Buffer | undefined) => Buffer;
+}
 
 /** What is to be written, before anything of it was checked against the file that is there. */
 export interface Draft {
@@ -194,18 +199,23 @@ async function wholeDraft(
   const { rewrite, path } = draft;
   if (old === undefined && draft.mustExist === true) throw missing(path);
   if (rewrite === undefined || old === undefined) return draft;
-  const there = await readPinned(workspace.pins, old);
+  const there = isTooLong(draft, old) ? undefined : await readPinned(workspace.pins, old);
   const isDone = sha256Before !== undefined && hooks.earlierAttempt?.sha256After === sha256Before;
   if (there !== undefined && isDone) return { ...draft, bytes: there, sha256: sha256Before };
   if (there !== undefined && !isUtf8(there)) {
     const sentence = `${describeAliasPath(path)} is not a UTF-8 text: it can only be written as a whole.`;
     throw new Refusal("TOOL_ARGS_INVALID", sentence);
   }
-  const bytes = rewrite(there);
+  const bytes = rewrite.from(there);
   return { ...draft, bytes, sha256: sha256(bytes) };
 }
 
-/** The hash of the file that is there, if any; refuses what is no file. */
+/** Whether a file has too much to be hashed and looked at. */
+function isTooLong({ rewrite }: Draft, { stats }: PinnedEntry): boolean {
+  return stats.size > (rewrite?.maxBytes ?? MAX_HASHED_BYTES);
+}
+
+/** The hash of the file that is there, if any and if it is looked at; refuses what is no file. */
 async function checkOld(job: Job, old: PinnedEntry | undefined): Promise<string | undefined> {
   if (old === undefined) return undefined;
   const { path } = job.draft;
@@ -217,7 +227,7 @@ async function checkOld(job: Job, old: PinnedEntry | undefined): Promise<string 
     case "other":
       throw new Refusal("E_SANDBOX_VIOLATION", `${describeAliasPath(path)} is not a regular file.`);
     case "file":
-      return old.stats.size > MAX_HASHED_BYTES ? undefined : hashFile(job.workspace.pins, old);
+      return isTooLong(job.draft, old) ? undefined : hashFile(job.workspace.pins, old);
   }
 }
 

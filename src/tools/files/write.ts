@@ -82,11 +82,12 @@ export async function rewriteText(
 }
 
 function appending({ path, bytes }: Draft, maxBytes: number): Rewrite {
-  return (there) => {
+  const from = (there: Buffer | undefined): Buffer => {
     if (there !== undefined && there.length + bytes.length <= maxBytes) return Buffer.concat([there, bytes]);
     const sentence = `${describeAliasPath(path)} would have more than ${maxBytes} bytes. Go on in another file.`;
     throw new Refusal("E_WRITE_LIMIT", sentence);
   };
+  return { maxBytes, from };
 }
 
 function readOnly(path: AliasPath): Refusal {

@@ -1,9 +1,10 @@
-import { existsSync, statSync, chmodSync } from "node:fs";
+import { existsSync, readFileSync, statSync, chmodSync, truncateSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import type { EditArguments } from "../../../src/core/tools/tool-specs.js";
 import { editFile } from "../../../src/tools/files/edit.js";
 import type { PlannedWrite, WriteHooks } from "../../../src/tools/files/replace-file.js";
+import { writeFile } from "../../../src/tools/files/write.js";
 import { Scratch, codeOf, sha256 } from "../scratch.js";
 
 let scratch: Scratch;
@@ -137,5 +138,25 @@ describe("fs.edit", () => {
     );
     expect(again).toMatchObject({ ok: true, sha256After: sha256("one one") });
     expect(text()).toBe("one one");
+  });
+});
+
+describe.runIf(process.platform === "linux")("a file of more than may be written", () => {
+  /** The bytes that this process has read so far. */
+  const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+  const limits = { maxWriteBytes: 1_000 };
+
+  test.each([
+    ["edited", () => edit({ oldText: "a", newText: "b" })],
+    [
+      "added to",
+      () => writeFile(scratch.workspace, { path: "@project/f.ts", content: "b", append: true }, limits),
+    ],
+  ])("is not read when it is to be %s", async (_, change) => {
+    scratch.put("project/f.ts", "");
+    truncateSync(scratch.at("project/f.ts"), 64 * 1024 * 1024);
+    const before = bytesRead();
+    expect(codeOf(await change())).toBe("E_WRITE_LIMIT");
+    expect(bytesRead() - before).toBeLessThan(1024 * 1024);
   });
 });
