@@ -314,6 +314,15 @@ describe("the variables", () => {
     expect(load({ ...at, ...cert, TEMPORAL_TLS: "false" }).temporal).toBeDefined();
   });
 
+  test.each(["SERVER_CA_CERT", "CLIENT_CERT", "CLIENT_KEY"])(
+    "a file of %s that cannot be read is told by its variable: who gives the key in its place does not read it again",
+    (name) => {
+      const variable = `TEMPORAL_TLS_${name}_PATH`;
+      const said = refusal({ TEMPORAL_ADDRESS: "a:1", [variable]: "sk-secret\nof two lines" });
+      expect(said).toBe(`${variable} names a file that cannot be read (ENOENT). Correct it or unset it.`);
+    },
+  );
+
   test.each([
     [{ TEMPORAL_API_KEY: "sk-secret\nx" }, "TEMPORAL_API_KEY holds"],
     [{ TEMPORAL_API_KEY: "sk-secret’" }, "TEMPORAL_API_KEY holds"],

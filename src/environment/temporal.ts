@@ -9,7 +9,7 @@ import { NO_HEADER_VALUE, isMetadataValue } from "../core/header-value.js";
 import { defined } from "../core/defined.js";
 import { addressProblem } from "../core/temporal-address.js";
 import { ConfigError } from "./config-error.js";
-import { wordsOf } from "../core/system-code.js";
+import { systemCode, wordsOf } from "../core/system-code.js";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -56,7 +56,8 @@ function load(environment: Environment): Loaded {
     profile = loadClientConfigProfile({ overrideEnvVars });
     loaded = toClientOptions(profile);
   } catch (error) {
-    throw new ConfigError(`${FILE} cannot be used: ${fileProblem(error)}`);
+    const unread = unreadTlsFile(environment, error);
+    throw new ConfigError(unread ?? `${FILE} cannot be used: ${fileProblem(error)}`);
   }
   requireUsableTls(profile, loaded);
   const key = profile.tls?.clientKey;
@@ -64,6 +65,7 @@ function load(environment: Environment): Loaded {
 }
 
 const TLS = "TEMPORAL_TLS";
+const TLS_FILES = [`${TLS}_SERVER_CA_CERT_PATH`, `${TLS}_CLIENT_CERT_PATH`, `${TLS}_CLIENT_KEY_PATH`];
 const YES: readonly string[] = ["true", "t", "1"];
 const NO: readonly string[] = ["false", "f", "0"];
 
@@ -78,6 +80,14 @@ function withTlsWord(environment: Environment): Record<string, string> {
     throw new ConfigError(`${TLS} must be true or false. Correct it.`);
   }
   return { ...environment, [TLS]: String(YES.includes(said)) };
+}
+
+/** The path is not repeated, as for other secrets: who sets the variable to the key itself would read it there. */
+function unreadTlsFile(environment: Environment, error: unknown): string | undefined {
+  const path = error instanceof Error && "path" in error ? error.path : undefined;
+  const variable = TLS_FILES.find((name) => path !== undefined && environment[name] === path);
+  if (variable === undefined) return undefined;
+  return `${variable} names a file that cannot be read (${systemCode(error)}). Correct it or unset it.`;
 }
 
 /**
