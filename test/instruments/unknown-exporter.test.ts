@@ -16,7 +16,11 @@ test("an exporter that OpenTelemetry's SDK has not is named with its variable", 
 
 test.each([
   ["a header that cannot be sent", "OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20sk-secret%0A"],
-  ["one with letters that no header has", "OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20sk-secret%C3%BC"],
+  [
+    "one with letters that no header has",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "authorization=Bearer%20sk-secret%C3%BC",
+  ],
   ["one that is encoded wrongly", "OTEL_EXPORTER_OTLP_HEADERS", "authorization=sk-secret%zz"],
   ["an endpoint that is no URL", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:sk-secret@ host"],
 ])("%s is told by its variable, and not repeated", async (_, variable, value) => {

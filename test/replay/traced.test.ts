@@ -28,7 +28,10 @@ test.each([...recordedHistories().keys()])(
 );
 
 test.each([
-  ["in an unknown encoding", { metadata: { encoding: Buffer.from("binary/encrypted") }, data: Buffer.from("x") }],
+  [
+    "in an unknown encoding",
+    { metadata: { encoding: Buffer.from("binary/encrypted") }, data: Buffer.from("x") },
+  ],
   ["in none", { data: Buffer.from("x") }],
   ["that is no JSON", { metadata: { encoding: Buffer.from("json/plain") }, data: Buffer.from("{") }],
 ])("a trace to go on from %s keeps no run from being worked on", async (_, header) => {
