@@ -314,6 +314,17 @@ describe("the variables", () => {
     expect(load({ ...at, ...cert, TEMPORAL_TLS: "false" }).temporal).toBeDefined();
   });
 
+  test("the files of clients' keys that variables name are shown to no run", () => {
+    const files = {
+      TEMPORAL_TLS_CLIENT_KEY_PATH: join(dir, "temporal"),
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: join(dir, "collector"),
+      OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: join(dir, "traces"),
+    };
+    const { roots, secretFiles } = load({ ...files, TEMPORAL_TLS: "false" });
+    expect(roots.privatePaths).toEqual(expect.arrayContaining(Object.values(files)));
+    expect(secretFiles.map(({ variable }) => variable)).toEqual(Object.keys(files));
+  });
+
   test.each(["SERVER_CA_CERT", "CLIENT_CERT", "CLIENT_KEY"])(
     "a file of %s that cannot be read is told by its variable: who gives the key in its place does not read it again",
     (name) => {

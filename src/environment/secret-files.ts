@@ -34,8 +34,12 @@ export interface SecretFile {
   readonly path: string;
 }
 
-/** Temporal's own variable for the key of a client's certificate. */
-const CLIENT_KEY = "TEMPORAL_TLS_CLIENT_KEY_PATH";
+/** Temporal's and OpenTelemetry's own variables for the key of a client's certificate. */
+const CLIENT_KEYS = [
+  "TEMPORAL_TLS_CLIENT_KEY_PATH",
+  "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+  "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+];
 
 /** The files that hold secrets of these names, and of those that the settings say under `…Variable`. */
 export function secretFilesOf(
@@ -44,7 +48,7 @@ export function secretFilesOf(
   settings: object,
 ): readonly SecretFile[] {
   const variables = [...names, ...namesIn(settings)].map((name) => `${name}_FILE`);
-  return [...new Set([...variables, CLIENT_KEY])].flatMap((variable) => {
+  return [...new Set([...variables, ...CLIENT_KEYS])].flatMap((variable) => {
     const path = valueOf(environment, variable);
     return path === undefined ? [] : [{ variable, path }];
   });
