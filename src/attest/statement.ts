@@ -124,7 +124,11 @@ const subject = z.object({
 
 const statementSchema = z.object({
   _type: z.literal(STATEMENT_TYPE).describe("The version of in-toto's statements."),
-  subject: z.array(subject).min(1).describe("The files that the statement is about."),
+  subject: z
+    .array(subject)
+    .min(1)
+    .refine((files) => new Set(files.map(({ name }) => name)).size === files.length, "names a file twice")
+    .describe("The files that the statement is about."),
   predicateType: z.literal(PREDICATE_TYPE).describe("The version of what is said of a run."),
   predicate: predicateSchema.describe("What is said."),
 });

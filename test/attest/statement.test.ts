@@ -133,6 +133,10 @@ describe("the story of a log", () => {
     const text = JSON.stringify(statement());
     const twice = text.replace('"predicate":{', '"predicate":{"run":{},');
     expect(() => parseStatement(Buffer.from(twice))).toThrow("predicate.run: the key stands here twice");
+    const [file] = statement().subject;
+    const other = { ...statement(), subject: [file, { ...file, digest: { sha256: sha256("another") } }] };
+    const read = () => parseStatement(Buffer.from(JSON.stringify(other)));
+    expect(read).toThrow("no statement about a run: subject: names a file twice");
   });
 });
 
