@@ -37,7 +37,11 @@ export const ALONE_TESTS = [
 const RETRY = report ? 1 : 0;
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
-const AGAINST_HANGS = { testTimeout: 300_000, hookTimeout: 300_000 };
+const AGAINST_HANGS = {
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+};
 const UNIT = {
   globalSetup: [RUN_FOLDER],
   ...AGAINST_HANGS,

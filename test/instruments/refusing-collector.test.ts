@@ -26,7 +26,7 @@ test.each([
     const said: string[] = [];
     const traces = await openTraces({ captureContent: false, onTrouble: (text) => void said.push(text) });
     api.trace.getTracer("test").startSpan("first").end();
-    await vi.waitFor(() => expect(said).toHaveLength(saidBefore));
+    await vi.waitFor(() => expect(said).toHaveLength(saidBefore), 60_000);
     await traces.close();
     expect(said).toEqual(["Traces cannot be sent: Forbidden (403)."]);
   },

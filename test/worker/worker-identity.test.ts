@@ -13,9 +13,9 @@ test.runIf(process.platform === "linux")(
 
     expect(mayLive(identity)).toBe(true);
     child.kill("SIGSTOP");
-    await vi.waitFor(() => expect(mayLive(identity)).toBe(false));
+    await vi.waitFor(() => expect(mayLive(identity)).toBe(false), 60_000);
     child.kill("SIGCONT");
-    await vi.waitFor(() => expect(mayLive(identity)).toBe(true));
+    await vi.waitFor(() => expect(mayLive(identity)).toBe(true), 60_000);
     child.kill("SIGKILL");
     await once(child, "exit");
     expect(mayLive(identity)).toBe(false);
