@@ -3,6 +3,7 @@ export {
   InterlockClient,
   InterlockError,
   RunHandle,
+  type FollowedQuestions,
   type ForkRun,
   type InterlockClientOptions,
   type KnownStore,
@@ -18,22 +19,39 @@ export {
   type StartBundleRun,
   type StartRun,
 } from "./client/client.js";
-export type { PendingActivity, PendingWork } from "./client/pending-work.js";
+export type { Waiting } from "./client/abortable.js";
+export type { RetryChanges, RunAnswer } from "./client/asked-changes.js";
+export type { PendingActivity, PendingWork, TaskFailure } from "./client/pending-work.js";
+export type { RunAddress } from "./client/run-address.js";
 export type { EventChoice } from "./client/run-events.js";
 export type { RunTimes } from "./client/run-times.js";
 export type { TranscriptChoice, TranscriptVisit } from "./client/transcript.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
 export type { StoredArtifact, StoreReader, TranscriptCall, TranscriptEntry } from "./contract/reads.js";
-export type { Answer, AnswerTaken, BudgetRaise, BundleRunInput, GraphRunInput } from "./contract/run.js";
-export type { RunResult } from "./core/run/closing.js";
+export type {
+  Answer,
+  AnswerTaken,
+  BudgetRaise,
+  BundleRunInput,
+  Fork,
+  GraphRunInput,
+  Parent,
+} from "./contract/run.js";
+export type { HandsUp, RunResult } from "./core/run/closing.js";
 export type { AuditHead } from "./core/run/audit-head.js";
 export type { RunEvent } from "./core/run/run-event.js";
 export type { RunPhase } from "./core/run/phase.js";
 export type { Question } from "./core/run/question.js";
-export type { WantedModel } from "./core/run/run-model.js";
+export type { AnsweredBy, ModelRef, WantedModel } from "./core/run/run-model.js";
 export type { Rehearsal } from "./core/run/run-ref.js";
-export type { ProgressLine, RunState } from "./core/run/run-state.js";
-export type { Usage } from "./core/run/usage.js";
+export type {
+  LastUserAnswer,
+  ModelState,
+  ProgressLine,
+  RunBelowState,
+  RunState,
+} from "./core/run/run-state.js";
+export type { TurnUsage, Usage } from "./core/run/usage.js";
 // what Temporal's own clients need: workflow types for their type parameters, names, and what a run is started with
 export type { bundleRun, graphRun } from "./workflows/index.js";
 export {
@@ -46,6 +64,7 @@ export {
   PAUSE_UPDATE,
   RESUME_UPDATE,
   RUN_STATE_QUERY,
+  type RunWorkflow,
 } from "./contract/names.js";
 export {
   BundleRunInputSchema,
@@ -55,11 +74,12 @@ export {
   validateRunInput,
 } from "./contract/run-input.js";
 export type { ReadStatement, Sign, StartStatement, Statement, UpdateStatement } from "./contract/signed.js";
-export type { Budget, BudgetLimits, BudgetScope } from "./core/run/budget.js";
+export type { Budget, BudgetLimits, BudgetScope, ReachedLimit } from "./core/run/budget.js";
 export type { EngineLimits } from "./core/run/limits.js";
 
 // core
-export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
+export { ERROR_CODES, type ErrorCode, type Failed, type Fault, type Result } from "./core/errors.js";
+export type { JsonObject, JsonValue } from "./core/json.js";
 export {
   type ArtifactType,
   ArtifactTypeSchema,
@@ -99,8 +119,11 @@ export {
   StateSnapshotStateSchema,
   validateGraphState,
 } from "./core/graph-state/index.js";
-export type { WorkflowGraph } from "./core/package/graph.js";
+export type { ArtifactTypeOfPath } from "./core/package/artifact-types.js";
+export type { Finding } from "./core/package/findings.js";
+export type { AllowedNext, GraphEdge, GraphNode, WorkflowGraph } from "./core/package/graph.js";
 export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/transition-guard.js";
+export type { Access } from "./core/tools/name-rules.js";
 export type { ToolResult } from "./core/tools/tool-result.js";
 
 // models: what a program brings to a worker of its own (interlock-temporal/worker)
@@ -114,7 +137,9 @@ export type {
 } from "./model/chat.js";
 export { createChatModel } from "./model/chat-model.js";
 export type { Dialect, DialectSetting } from "./model/dialects.js";
-export { ModelError } from "./model/model-error.js";
+export type { OnPiece } from "./model/answer-progress.js";
+export { ModelError, type Refusal } from "./model/model-error.js";
+export type { AnswerPiece } from "./core/run/answer-piece.js";
 export type { ModelRefusal } from "./core/run/model-refusal.js";
 export type { ProviderPart } from "./core/run/provider-part.js";
 export type { ModelCall } from "./core/tools/model-call.js";
@@ -124,7 +149,9 @@ export type { FunctionTool } from "./core/tools/tool-arguments.js";
 export { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";
-export type { CreateRunRequest } from "./store/runs/create-request.js";
+export type { Installation, InstalledPackage, PackageStore } from "./store/packages/package-store.js";
+export type { RegisteredRoot, Roots } from "./store/roots/roots.js";
+export type { CreateRunRequest, RunBeginning } from "./store/runs/create-request.js";
 export { RunManager } from "./store/runs/run-manager.js";
 export type { RunMetadata } from "./store/runs/run-metadata.js";
 export {

@@ -36,6 +36,9 @@ import { workflowBundle } from "./worker/workflow-bundle.js";
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
 export { type Config, ConfigError, type Instrument, loadConfig };
 export { type DefinedTool, type ToolDefinition, defineTool };
+export type { WatchCall, WatchedCall } from "./core/tools/watched-call.js";
+export type { ToolCallScope } from "./tools/external/tool-source.js";
+export type { WorkerCapacity } from "./worker/capacity.js";
 
 /** Where a worker works, and what it works with. */
 export interface WorkerOptions {

@@ -80,7 +80,7 @@ export type StartBundleRun = Startable<BundleRunInput>;
 export type QuestionFilter = Omit<RunFilter, "phases">;
 
 /** Whether questions that come later are waited for, and how long. */
-interface FollowedQuestions extends Waiting {
+export interface FollowedQuestions extends Waiting {
   readonly watch?: boolean;
 }
 
