@@ -49,6 +49,12 @@ export function limitOf({ limit }: RunsOptions): number {
   return count;
 }
 
+/** What is said of a listing that has come to its limit: how to see more, where that can be. */
+export function newestWords(limit: number): string {
+  const more = Math.min(10 * limit, MAX_LIMIT);
+  return `The newest ${limit}.${more > limit ? ` More with: --limit ${more}` : ""}`;
+}
+
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** A date, with a time of day and its offset if need be. `Date` alone would take 2026-02-30 for 2 March, and words beside a date. */

@@ -3,7 +3,7 @@ import { type KnownStore, type ListedRun, fits } from "../../src/client/client.j
 import { theOnly } from "../../src/cli/find-project.js";
 import { chooseStore, notPolledSince, standingOf } from "../../src/cli/known-stores.js";
 import { UsageError } from "../../src/cli/output.js";
-import { filterOf, isName, limitOf, sinceOf } from "../../src/cli/run-filter.js";
+import { filterOf, isName, limitOf, newestWords, sinceOf } from "../../src/cli/run-filter.js";
 import { joined, newestFirst, runCells, runColumns, shortName, storedRow } from "../../src/cli/run-rows.js";
 import { isPrintable } from "../../src/core/printable.js";
 import { tableLines } from "../../src/cli/table.js";
@@ -58,6 +58,14 @@ describe("the filters of runs", () => {
     expect(["shop", "my shop", "a.b"].every(isName)).toBe(true);
     expect([".", "..", "", "a/b", "~", String.raw`a\b`].some(isName)).toBe(false);
   });
+
+  test.each([1, 50, 999, 1_001, 5_000, 9_999, 10_000])(
+    "advise no limit that is refused: after %d",
+    (limit) => {
+      const advised = /^The newest \d+\.(?: More with: --limit (\d+))?$/.exec(newestWords(limit))?.[1];
+      expect(advised === undefined ? limit : limitOf({ limit: advised })).toBe(Math.min(10 * limit, 10_000));
+    },
+  );
 
   test("take a day for that of the place, as the listing shows it: of UTC's, prune would remove hours of it", () => {
     vi.stubEnv("TZ", "Asia/Tokyo");

@@ -8,7 +8,7 @@ import { isTemporalThere } from "../temporal-there.js";
 import { unknownProject } from "../find-project.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
-import { type RunsOptions, filterOf, limitOf } from "../run-filter.js";
+import { type RunsOptions, filterOf, limitOf, newestWords } from "../run-filter.js";
 import {
   type RunRow,
   joined,
@@ -88,7 +88,7 @@ function show(
   const isNarrow = width !== undefined;
   const cells = rows.map((row) => runCells(row, { isNarrow, now }));
   for (const line of tableLines(runColumns(isNarrow), cells, width)) print(line);
-  if (rows.length === limit) printNote(`The newest ${limit}. More with: --limit ${10 * limit}`);
+  if (rows.length === limit) printNote(newestWords(limit));
 }
 
 async function fromStore(sources: Sources, { project }: RunsOptions): Promise<Listing> {
