@@ -267,7 +267,8 @@ function addBundleCommands(program: Command, whenCalled: WhenCalled): void {
 }
 
 function addRunCommand(program: Command, whenCalled: WhenCalled): void {
-  withStepOption(withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL))
+  const command = program
+    .command("run <package>")
     .description(
       "run a package (a directory, a .bmad file or an installed package's id, name or name@version) on a project",
     )
@@ -291,7 +292,8 @@ function addRunCommand(program: Command, whenCalled: WhenCalled): void {
       "the story the run carries, such as wrkf-1010: with it, the run has a graph state",
     )
     .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
-    .option("--branches", "with --rehearse: take the branches in turn, run after run")
+    .option("--branches", "with --rehearse: take the branches in turn, run after run");
+  withStepOption(withModelOptions(withBudgetOptions(command), DEFAULT_MODEL))
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
@@ -305,11 +307,22 @@ function isAboutCompletion([command, named]: readonly string[]): boolean {
   return asked === "completion" || asked === "complete";
 }
 
-/** Of a command that there is not, help would show all: what was meant is said as for the command itself. */
-function withMeant(argv: readonly string[], { commands }: Command): readonly string[] {
-  const [command, named = ""] = argv;
-  if (command !== "help" || named === "" || named.startsWith("-")) return argv;
-  return commands.some((one) => one.name() === named) ? argv : [named];
+/**
+ * `help` shows the first command that it is given, and all where there is no such one. Here it shows `package new`, and of a command that
+ * there is not it says what the command itself would.
+ */
+function withMeant(argv: readonly string[], program: Command): readonly string[] {
+  const [command, ...words] = argv;
+  if (command !== "help" || words.length === 0 || words.some((word) => word.startsWith("-"))) return argv;
+  const named = [];
+  for (let at = program, rest = words; at.commands.length > 0 && rest.length > 0;) {
+    const [word = "", ...more] = rest;
+    named.push(word);
+    const found = at.commands.find((one) => one.name() === word);
+    if (found === undefined) return named;
+    [at, rest] = [found, more];
+  }
+  return [...named, "--help"];
 }
 
 /** The parser ends its texts itself. */

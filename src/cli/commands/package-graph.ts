@@ -1,9 +1,8 @@
-import { resolve } from "node:path";
 import { drawGraph, drawMermaid } from "../../core/package/draw-graph.js";
 import { listSome } from "../../core/text.js";
 import { loadPackageSource } from "../../store/packages/package-source.js";
-import { EXIT, type ExitCode, UsageError, print } from "../output.js";
-import { printFindings } from "./package.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import { printFindings, somethingAt } from "./package.js";
 
 interface GraphOptions {
   readonly format: string;
@@ -15,11 +14,10 @@ export async function packageGraphCommand(source: string, options: GraphOptions)
   if (options.format !== "text" && options.format !== "mermaid") {
     throw new UsageError(`There is no format "${options.format}": say text or mermaid.`);
   }
-  const { package: loaded, findings } = await loadPackageSource(resolve(source));
+  const { package: loaded, findings } = await loadPackageSource(await somethingAt(source));
   if (loaded === undefined) {
-    printFindings(findings);
-    print("Nothing was drawn: mend the errors first.");
-    return EXIT.failed;
+    printFindings(findings, printNote); // standard output is the drawing's
+    throw new CommandError("Nothing was drawn: mend the errors first.");
   }
   const { workflow } = options;
   const chosen = loaded.workflows.filter(({ id }) => workflow === undefined || id === workflow);

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
@@ -24,10 +23,7 @@ import type { JsonChoice } from "../common-options.js";
 
 /** `interlock package check`: every finding with file, JSON path and sentence. */
 export async function packageCheckCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
-  const path = resolve(dir);
-  const entry = await stat(path).catch(() => undefined);
-  if (entry === undefined) throw new UsageError(`"${dir}" does not exist.`);
-  const findings = await checkPackageSource(path);
+  const findings = await checkPackageSource(await somethingAt(dir));
   const errors = findings.filter(isError).length;
   if (options.json === true) printJson({ ok: errors === 0, findings });
   else {
@@ -42,10 +38,17 @@ export async function packageCheckCommand(dir: string, options: JsonChoice): Pro
   return errors === 0 ? EXIT.done : EXIT.failed;
 }
 
+/** The path that was given, where there is something at it. */
+export async function somethingAt(given: string): Promise<string> {
+  const path = resolve(given);
+  if (!(await isThere(path))) throw new UsageError(`"${excerpt(given)}" does not exist.`);
+  return path;
+}
+
 /** One line for each finding. */
-export function printFindings(findings: readonly Finding[]): void {
+export function printFindings(findings: readonly Finding[], tell = print): void {
   for (const finding of findings)
-    print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
+    tell(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
 }
 
 /** `interlock package list`: what the store has installed. */

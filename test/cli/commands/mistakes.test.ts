@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
-import { main } from "../../../src/cli/program.js";
+import { buildProgram, main } from "../../../src/cli/program.js";
 import { commandOutput } from "../../fakes/command-output.js";
 import { validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
@@ -88,4 +88,36 @@ test("a package that the store has no place for is no wrong usage, and is not ca
   expect(await main(["run", source, "--project", world.projectRoot, "--rehearse"])).toBe(1);
   expect(output.text).toContain("The packages of the store could not be written (EEXIST)");
   expect(output.text).not.toContain("package check");
+});
+
+test("help for a command below another is that command's", async () => {
+  for (const [words, usage] of [
+    ["package new", "package new [options] <dir>"],
+    ["runs prune", "runs prune [options]"],
+    ["package", "package [options] [command]"],
+    ["status more", "status [options] <runId>"],
+  ] as const) {
+    output.text = "";
+    expect(await main(["help", ...words.split(" ")])).toBe(0);
+    expect(output.text).toMatch(`Usage: interlock ${usage}`);
+  }
+  expect(await main(["help", "package", "chekc"])).toBe(2);
+  expect(output.text).toContain("(Did you mean check?)");
+});
+
+test("where no graph can be drawn, standard output is empty: it may be a document", async () => {
+  const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  expect(await main(["package", "graph", join(world.dir, "nowhere")])).toBe(2);
+  expect(output.text).toMatch(/nowhere" does not exist\.\n$/);
+  const broken = join(world.dir, "broken");
+  await mkdir(broken);
+  expect(await main(["package", "graph", broken, "--format", "mermaid"])).toBe(1);
+  expect(output.text).toContain("bmad.json  $  is missing");
+  expect(output.text).toContain("Nothing was drawn");
+  expect(printed).not.toHaveBeenCalled();
+});
+
+test("the help of run begins with what it needs", () => {
+  const run = buildProgram(() => undefined).commands.find((command) => command.name() === "run");
+  expect(run?.options[0]?.long).toBe("--project");
 });

@@ -268,8 +268,8 @@ describe("interlock package graph", () => {
   });
 
   test("says what is wrong instead", async () => {
-    expect(await run("graph", "~/nothing")).toBe(1);
-    expect(output.text).toContain("there is no package directory or .bmad archive at this path");
+    expect(await run("graph", "~/nothing")).toBe(2);
+    expect(output.text).toContain('nothing" does not exist.');
     await run("new", "~/tea", "--name", "tea");
     expect(await run("graph", "~/tea", "--format", "svg")).toBe(2);
     expect(await run("graph", "~/tea", "--workflow", "coffee")).toBe(2);
