@@ -124,8 +124,12 @@ async function filesOf({ runId }: RunHandle) {
 function restoredBy({ stdout }: Outcome) {
   const lines = stdout.trim().split("\n");
   return lines.map((line) => {
-    const { runId, phase, error } = JSON.parse(line) as { runId: string; phase?: string; error?: string };
-    return [runId, phase ?? error];
+    const { runId, phase, error } = JSON.parse(line) as {
+      runId: string;
+      phase?: string;
+      error?: { message: string };
+    };
+    return [runId, phase ?? error?.message];
   });
 }
 

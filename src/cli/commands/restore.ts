@@ -61,7 +61,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
       } catch (error) {
         const message = wordsOf(error);
         failed += 1;
-        if (json) printJson({ runId, error: message });
+        if (json) printJson({ ok: false, runId, error: { message } });
         else printNote(`Run ${runId} is not restored: ${message}`);
       }
     }
