@@ -173,7 +173,7 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} ){0,2}(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|weekly usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced|monthly (?:\w+ ){0,2}limit (?:\w+ )?(?:reached|exceeded)|premium request allowance|account is not active, please check your billing|exceeded your current token quota: 0\b|exceeded your current quota\b.{0,120}\bplatform\.openai\.com|quota exceeded for metric: \S{1,200}, limit: 0\b(?!\.)/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} ){0,2}(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|(?:session|weekly) usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced|monthly (?:\w+ ){0,2}limit (?:\w+ )?(?:reached|exceeded)|premium request allowance|account is not active, please check your billing|exceeded your current token quota: 0\b|exceeded your current quota\b.{0,120}\bplatform\.openai\.com|quota exceeded for metric: \S{1,200}, limit: 0\b(?!\.)/i;
 
 /** What is given of tokens is for a month or a day, or there are more in a minute. */
 const ALLOWANCE_USED_UP =
@@ -184,6 +184,14 @@ const OF_A_MINUTE = /\b(?:per|this|a|each|current)[ -](?:second|minute)\b/i;
 export function isUsedUp({ words }: ProviderError): boolean {
   const said = words.slice(0, MAX_LOOKED_AT);
   return USED_UP.test(said) || (ALLOWANCE_USED_UP.test(said) && !OF_A_MINUTE.test(said));
+}
+
+const OUT_OF_QUOTA =
+  /quota[ _](?:(?:is|was|has been) )?(?:exceeded|reached|exhausted)\b|\bout of (?:\w+ ){0,3}quota\b/i;
+
+/** Whether a quota is what a key may do no more by, for however long: the key is as it should be. */
+export function isOutOfQuota({ words, codes }: ProviderError): boolean {
+  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => OUT_OF_QUOTA.test(said));
 }
 
 const BUSY =

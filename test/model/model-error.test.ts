@@ -195,6 +195,7 @@ describe("what is used up is final, whatever the status", () => {
       true,
     ],
     [429, "You've reached your weekly usage limit, upgrade for higher limits", {}, true],
+    [429, "you (bob) have reached your session usage limit, please wait or upgrade to continue", {}, true],
     [
       429,
       "You have reached your specified API usage limits. You will regain access on 2025-12-01.",
@@ -487,6 +488,19 @@ test("credits that are used up are nothing of the key, whatever the status", () 
   const error = "Your newly created team doesn't have any credits yet. You can purchase some on its page.";
   const body = JSON.stringify({ code: "The caller does not have permission", error });
   expect(refused(403, body)).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+});
+
+test.each([
+  { statusCode: 403, message: "Token quota is exceeded. Try again in 5 days." },
+  { statusCode: 403, message: "Out of call volume quota. Quota will be replenished in 22.14:18:12." },
+  { errors: [{ code: "token_quota_reached", message: "No more for this plan." }], status_code: 403 },
+])("nor is a quota that Azure API Management or watsonx names: %j", (body) => {
+  expect(refused(403, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+});
+
+test("and a key that may not do this is one, whatever quota it has", () => {
+  const message = "The caller has no permission to set the quota project.";
+  expect(refused(403, JSON.stringify({ error: { message } })).code).toBe("LLM_AUTH_FAILED");
 });
 
 test.each<[number, string, string, string]>([
