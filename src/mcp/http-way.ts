@@ -54,7 +54,7 @@ class HttpTransport extends StreamableHTTPClientTransport {
 
   override async send(message: Sent[0], options?: Sent[1]): Promise<void> {
     const id = "method" in message && "id" in message ? message.id : undefined;
-    if (id === undefined) return super.send(message, options).finally(() => this.letGo(givenUpIn(message)));
+    if (id === undefined) return this.tell(message, options);
     const over = new AbortController();
     this.waiting.set(Number(id), over);
     options?.requestSignal?.addEventListener("abort", () => this.letGo(id)); // so it is called off where nothing else says so
@@ -67,6 +67,17 @@ class HttpTransport extends StreamableHTTPClientTransport {
     } catch (error) {
       this.letGo(id);
       throw error;
+    }
+  }
+
+  /** Nothing hangs on a word that wants no answer: servers that do not know it refuse it, and say to the next request what is wrong. */
+  private async tell(message: Sent[0], options: Sent[1]): Promise<void> {
+    try {
+      await super.send(message, options);
+    } catch (error) {
+      if (!(error instanceof SdkHttpError)) throw error;
+    } finally {
+      this.letGo(givenUpIn(message));
     }
   }
 

@@ -268,6 +268,21 @@ test.each<[number, unknown, RegExp]>([
   expect(await open(url).call().catch(String)).toMatch(expected);
 });
 
+test.each([
+  ["as what it cannot read", refusal(400, "Invalid request")],
+  ["as a path that it does not have", status(404)],
+  ["as a proxy does", status(502)],
+])("a server that refuses the word that all is well, %s, is spoken to all the same", async (_, answer) => {
+  const { url, asked } = await serverOf(({ method }, response) => {
+    if (method !== "notifications/initialized") return false;
+    answer(response);
+    return true;
+  });
+  const { call } = open(url);
+  expect((await call()).isError).toBe(false);
+  expect(asked.filter(({ method }) => method === "initialize")).toHaveLength(1);
+});
+
 test("a server that leaves the word that all is well without an answer holds nobody up for ever", async () => {
   const { setTimeout: later } = globalThis;
   const timers = vi.spyOn(globalThis, "setTimeout");
