@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { symlink } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { eventually } from "../fakes/eventually.js";
 import { freePort } from "../fakes/free-port.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
+import { MAIN } from "./shell.js";
 
 /** What the containers of docker-compose.yml run, run here on the suite's server. */
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -75,4 +76,40 @@ test("worker-health.mjs passes when the worker is ready, and fails with a senten
   for await (const line of createInterface({ input: worker.stdout })) if (line.includes("polls")) break;
   await eventually(async () => (await check()).code === 0);
   expect(await check()).toEqual({ code: 0, output: "" });
+});
+
+test("the documented unit of systemd starts a worker with what it sets, and stopping it is no failure", async () => {
+  const guide = await readFile(join(ROOT, "docs/running-as-a-service.md"), "utf8");
+  const [, unit = ""] = /^```ini\n([^]*?)^```$/m.exec(guide) ?? [];
+  const dir = await scratch();
+  const here = unit
+    .replaceAll("/var/lib/interlock", join(dir, "state"))
+    .replaceAll("/srv/projects", join(dir, "projects"))
+    .replaceAll("/run/credentials/interlock.service", dir);
+  const valuesOf = (key: string) =>
+    [...here.matchAll(new RegExp(`^${key}=(.*)$`, "gm"))].flatMap(([, words = ""]) => words.split(" "));
+  await mkdir(join(dir, "projects"));
+  await writeFile(join(dir, "openai.key"), "sk-of-this-test\n", { mode: 0o400 });
+  await symlink(MAIN, join(dir, "interlock"));
+  const [program = "", ...args] = valuesOf("ExecStart");
+  const worker = spawn(program, args, {
+    cwd: "/",
+    env: {
+      ...Object.fromEntries(valuesOf("Environment").map((word) => word.split("=", 2))),
+      PATH: `${dir}:${process.env["PATH"] ?? ""}`,
+      INTERLOCK_MODEL: "scripted",
+      INTERLOCK_TASK_QUEUE: `deploy-${randomUUID()}`,
+      TEMPORAL_ADDRESS: inject("temporalAddress"),
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void worker.kill("SIGKILL"));
+  const ended = once(worker, "exit");
+  const said: string[] = [];
+  for await (const line of createInterface({ input: worker.stdout })) {
+    said.push(line);
+    if (line.startsWith("Stop with")) worker.kill("SIGTERM");
+  }
+  expect(said[0]).toContain(`with the store ${join(dir, "state")}`);
+  expect(await ended).toEqual([0, null]);
 });
