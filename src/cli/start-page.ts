@@ -27,7 +27,7 @@ export interface PagePlace {
 
 /** Serves the page over a command's session. Throws a `CommandError` where its address is taken. */
 export async function startPage(
-  { client, webUi, embedded }: TemporalSession,
+  { client, webUi, embedded, away }: TemporalSession,
   { config, store }: { readonly config: Config; readonly store: Store | undefined },
   { port, host, isOpened = false }: PagePlace,
 ): Promise<PageServer> {
@@ -45,6 +45,7 @@ export async function startPage(
         store !== undefined && there.taskQueue === store.taskQueue
           ? localReader(store, config)
           : there.reader(),
+      away,
       port: wanted,
       ...(host === undefined ? {} : { host }),
       onLink: (url) => {

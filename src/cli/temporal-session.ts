@@ -35,6 +35,8 @@ export interface TemporalSession {
   webUiLasts(): Promise<boolean>;
   /** Says what is waited for, unless somebody follows a run: that is said where the run stands then. */
   note(line: string): void;
+  /** Aborted as long as Temporal is known not to answer. */
+  away(): AbortSignal;
   /** From now on somebody follows a run. */
   followed(): void;
   /** Whether a worker polls the store's queue. One that was killed elsewhere may have done so a minute ago. */
@@ -107,6 +109,7 @@ async function open(
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
   let isFollowed = false;
+  let away = new AbortController();
   const note = (line: string): void => {
     if (!isFollowed) printNote(line);
   };
@@ -122,7 +125,11 @@ async function open(
         ...defined({
           sign: await signerFor(config, store),
           sealKeys: config.sealKeys,
-          onReach: (isReached: boolean) => note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY),
+          onReach(isReached: boolean) {
+            if (isReached) away = new AbortController();
+            else away.abort();
+            note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY);
+          },
           interceptors: traces?.clientInterceptors,
         }),
       }),
@@ -143,6 +150,7 @@ async function open(
     ...webUi,
     webUiLasts: async () => server === undefined || server.isShared(),
     note,
+    away: () => away.signal,
     followed: () => void (isFollowed = true),
     hasWorker: () => client.hasWorker(mayLive),
     async startWorker(runtime, { instruments = [], ...options } = {}) {

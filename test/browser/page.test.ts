@@ -4,6 +4,7 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
+import { door } from "../fakes/door.js";
 import { startEmptyWorker } from "../fakes/empty-worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
@@ -540,6 +541,25 @@ test("a server of the page that answers nothing is told of, also where something
   await page.unrouteAll();
   await page.getByRole("button", { name: "Answer" }).click();
   await phase(page, "completed");
+});
+
+test("beside a Temporal that stands still, several tabs say that of it, and not of the page's own server", async () => {
+  const temporal = await door(inject("temporalAddress"));
+  const run = await stand.start();
+  const first = await stand.openElsewhere({ TEMPORAL_ADDRESS: temporal.address }, `#/runs/${run}`);
+  onTestFinished(() => first.context().close());
+  const tabs = [first, await first.context().newPage(), await first.context().newPage()];
+  for (const tab of tabs) {
+    await tab.goto(first.url());
+    await tab.getByRole("group", { name: /^Graph/ }).waitFor();
+  }
+  temporal.still();
+  // All of what they ask waits now, on all the connections that a browser has for it.
+  for (const tab of tabs) {
+    const fault = tab.getByText(/does not answer/).first();
+    await fault.waitFor({ timeout: PATIENCE_MS });
+    expect(await fault.innerText()).toBe("Temporal does not answer. It is asked again.");
+  }
 });
 
 test("in forced colours the chosen tab alone is underlined", async () => {

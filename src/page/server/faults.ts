@@ -100,7 +100,7 @@ export function unreadyWords(error: unknown): string | undefined {
   return isAway(error) ? undefined : temporalWords(error);
 }
 
-function noTemporal(cause: unknown): PageRefusal {
+export function noTemporal(cause: unknown): PageRefusal {
   const message = unreadyWords(cause) ?? "Temporal does not answer. It is asked again.";
   return new PageRefusal(503, "NO_TEMPORAL", message, cause);
 }

@@ -17,6 +17,7 @@ import { readiness } from "./readiness.js";
 import { parseLive, queryOf } from "./requests.js";
 import { answerRoute, answersOf } from "./routes.js";
 import { type Session, Sessions } from "./sessions.js";
+import { unlessAway } from "./unless-away.js";
 
 export interface PageOptions extends PageDeps {
   /** Where it listens. Another host than 127.0.0.1 is for a container whose port is published on that address. */
@@ -25,6 +26,8 @@ export interface PageOptions extends PageDeps {
   readonly port: number;
   /** Is told of the link that lets a browser in, and of the next one when it was used. */
   readonly onLink: (url: string) => void;
+  /** Aborted as long as Temporal is known not to answer. */
+  readonly away?: () => AbortSignal;
   /** Is told of what the page's server has failed at. */
   readonly onFailure?: (error: unknown) => void;
   /** Where the built page lies. */
@@ -165,8 +168,10 @@ class Page {
     if (name === undefined) throw new PageRefusal(404, "ENOENT", "The page's API has no such path.");
     const { method } = ROUTES[name];
     requireMethod(request, method);
-    const asked = method === "GET" ? queryOf(query) : await bodyOf(request, query);
-    sendJson(response, 200, await answerRoute(this.answers, name, asked));
+    if (method === "GET") {
+      const answer = answerRoute(this.answers, name, queryOf(query));
+      sendJson(response, 200, await unlessAway(this.options.away?.(), answer));
+    } else sendJson(response, 200, await answerRoute(this.answers, name, await bodyOf(request, query)));
   }
 
   private async stream(

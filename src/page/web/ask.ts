@@ -40,10 +40,14 @@ export async function ask<N extends RouteName>(
   }
 }
 
-/** A server that was stopped takes connections, and answers nothing. */
+/**
+ * A server that was stopped takes connections, and answers nothing. Without credentials, since browsers have connections of their own for
+ * that: of the others they have six for all tabs, which may all wait for a Temporal that says nothing.
+ */
 async function lookForServer(gone: AbortController): Promise<void> {
+  const how = { method: "HEAD", cache: "no-store", credentials: "omit" } as const;
   try {
-    await fetch("/healthz", { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(LOOK_MS) });
+    await fetch("/healthz", { ...how, signal: AbortSignal.timeout(LOOK_MS) });
   } catch (error) {
     gone.abort(error);
   }
