@@ -36,7 +36,7 @@ export interface TemporalSession {
   /** Says what is waited for, unless somebody follows a run: that is said where the run stands then. */
   note(line: string): void;
   /** Aborted as long as Temporal is known not to answer. */
-  away(): AbortSignal;
+  readonly away: () => AbortSignal;
   /** From now on somebody follows a run. */
   followed(): void;
   /** Whether a worker polls the store's queue. One that was killed elsewhere may have done so a minute ago. */
@@ -108,11 +108,7 @@ async function open(
   };
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
-  let isFollowed = false;
-  let away = new AbortController();
-  const note = (line: string): void => {
-    if (!isFollowed) printNote(line);
-  };
+  const { onReach, ...notes } = notesOfSession();
   let traces: Traces | undefined;
   try {
     traces = await tracesOf(config);
@@ -125,11 +121,7 @@ async function open(
         ...defined({
           sign: await signerFor(config, store),
           sealKeys: config.sealKeys,
-          onReach(isReached: boolean) {
-            if (isReached) away = new AbortController();
-            else away.abort();
-            note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY);
-          },
+          onReach,
           interceptors: traces?.clientInterceptors,
         }),
       }),
@@ -149,9 +141,7 @@ async function open(
     isHere: store !== undefined,
     ...webUi,
     webUiLasts: async () => server === undefined || server.isShared(),
-    note,
-    away: () => away.signal,
-    followed: () => void (isFollowed = true),
+    ...notes,
     hasWorker: () => client.hasWorker(mayLive),
     async startWorker(runtime, { instruments = [], ...options } = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
@@ -178,6 +168,25 @@ async function open(
       await client.close();
       await traces?.close();
       await server?.release();
+    },
+  };
+}
+
+/** What a session says by itself: each time that Temporal does not answer any more, or again. Which of both holds is kept. */
+function notesOfSession() {
+  let isFollowed = false;
+  let away = new AbortController();
+  const note = (line: string): void => {
+    if (!isFollowed) printNote(line);
+  };
+  return {
+    note,
+    followed: () => void (isFollowed = true),
+    away: () => away.signal,
+    onReach(this: void, isReached: boolean) {
+      if (isReached) away = new AbortController();
+      else away.abort();
+      note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY);
     },
   };
 }
