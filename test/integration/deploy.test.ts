@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -81,7 +81,7 @@ test("worker-health.mjs passes when the worker is ready, and fails with a senten
 test("the documented unit of systemd starts a worker with what it sets, and stopping it is no failure", async () => {
   const guide = await readFile(join(ROOT, "docs/running-as-a-service.md"), "utf8");
   const [, unit = ""] = /^```ini\n([^]*?)^```$/m.exec(guide) ?? [];
-  const dir = await scratch();
+  const dir = await temporaryDirectory();
   const here = unit
     .replaceAll("/var/lib/interlock", join(dir, "state"))
     .replaceAll("/srv/projects", join(dir, "projects"))
