@@ -64,10 +64,13 @@ export async function sendMessage(
     await response.body?.cancel().catch(() => undefined);
     return { ok: true, status: response.status, found: `taken with ${response.status}` };
   }
-  return refusal(response, target.url);
+  return refusal(response, target);
 }
 
-async function refusal(response: Response, url: string): Promise<Delivery> {
+async function refusal(
+  response: Response,
+  { url, secrets }: Extract<Webhook["target"], { readonly url: string }>,
+): Promise<Delivery> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     await response.body?.cancel().catch(() => undefined);
@@ -75,7 +78,8 @@ async function refusal(response: Response, url: string): Promise<Delivery> {
   }
   const said = noticeLine(redactKey(await readErrorText(response), pathOf(url)));
   const now = new Date();
-  const clock = UNSIGNED_STATUSES.includes(status) ? clockFault(clockAhead(headers, now)) : undefined;
+  const mayBeClock = secrets.length > 0 && UNSIGNED_STATUSES.includes(status);
+  const clock = mayBeClock ? clockFault(clockAhead(headers, now)) : undefined;
   const retryable = status === 408 || status === 429 || status >= 500 || clock !== undefined;
   const words = [said, clock].filter((word) => word !== "" && word !== undefined).join("; ");
   return {

@@ -114,6 +114,13 @@ describe("a receiver", () => {
     },
   );
 
+  test("whose clock is off is not blamed on it where the message is not signed", async () => {
+    const date = new Date(Date.now() + 3_600_000).toUTCString();
+    const { url } = await openReceiver(status(403, { date }, "invalid_token"));
+    const delivery = await send(webhookAt(url, { format: "slack", target: { url, secrets: [] } }));
+    expect(delivery).toMatchObject({ found: "refused with 403: invalid_token", retryable: false });
+  });
+
   test.each([429, 503, 400])(
     "that answers %i and says when to come back is heard, where there is a next time",
     async (code) => {
