@@ -317,8 +317,9 @@ function withMeant(argv: readonly string[], program: Command): readonly string[]
   const named = [];
   for (let at = program, rest = words; at.commands.length > 0 && rest.length > 0;) {
     const [word = "", ...more] = rest;
-    named.push(word);
     const found = at.commands.find((one) => one.name() === word);
+    if (found === undefined && at.registeredArguments.length > 0) break; // it may be an argument: nothing is to be done with it
+    named.push(word);
     if (found === undefined) return named;
     [at, rest] = [found, more];
   }

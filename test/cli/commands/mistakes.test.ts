@@ -96,6 +96,7 @@ test("help for a command below another is that command's", async () => {
     ["runs prune", "runs prune [options]"],
     ["package", "package [options] [command]"],
     ["status more", "status [options] <runId>"],
+    ["attest more", "attest [options] [command] <runId>"],
   ] as const) {
     output.text = "";
     expect(await main(["help", ...words.split(" ")])).toBe(0);
