@@ -331,6 +331,9 @@ describe("the variables", () => {
       const variable = `TEMPORAL_TLS_${name}_PATH`;
       const said = refusal({ TEMPORAL_ADDRESS: "a:1", [variable]: "sk-secret\nof two lines" });
       expect(said).toBe(`${variable} names a file that cannot be read (ENOENT). Correct it or unset it.`);
+      // What Docker makes in the place of a file that is mounted and not there.
+      const folder = refusal({ TEMPORAL_ADDRESS: "a:1", [variable]: dir });
+      expect(folder).toBe(`${variable} names a file that cannot be read (EISDIR). Correct it or unset it.`);
     },
   );
 

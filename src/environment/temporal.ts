@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import {
   type ClientConfigProfile,
@@ -84,10 +85,15 @@ function withTlsWord(environment: Environment): Record<string, string> {
 
 /** The path is not repeated, as for other secrets: who sets the variable to the key itself would read it there. */
 function unreadTlsFile(environment: Environment, error: unknown): string | undefined {
+  const code = systemCode(error);
   const path = error instanceof Error && "path" in error ? error.path : undefined;
-  const variable = TLS_FILES.find((name) => path !== undefined && environment[name] === path);
+  const variable = TLS_FILES.find((name) => {
+    const named = environment[name];
+    if (code === "EISDIR") return named !== undefined && existsSync(`${named}/.`); // Node does not say which
+    return named !== undefined && named === path;
+  });
   if (variable === undefined) return undefined;
-  return `${variable} names a file that cannot be read (${systemCode(error)}). Correct it or unset it.`;
+  return `${variable} names a file that cannot be read (${code}). Correct it or unset it.`;
 }
 
 /**
