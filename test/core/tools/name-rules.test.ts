@@ -110,6 +110,16 @@ describe("a name in a project", () => {
     expect(of("src/index.ts", "write")).toBeUndefined();
   });
 
+  test.each([
+    "docs/lefthook.md",
+    "src/lefthook.ts",
+    "docs/mise.md",
+    "gradle.properties",
+    ".yarn/versions/1.yml",
+  ])("%s is not taken for what it is about", (path) => {
+    expect(protectingRule(DEFAULT_PROTECTED_PATHS, path.split("/"), "write")).toBeUndefined();
+  });
+
   // What holds for one program holds for others of its kind, and for its other files.
   test.each([
     [".hg/hgrc", ".git"],
@@ -126,6 +136,9 @@ describe("a name in a project", () => {
     [".dir-locals-2.el", ".dir-locals.el"],
     [".yarn/releases/yarn-4.cjs", ".yarnrc.yml"],
     ["mise.toml", ".bashrc"],
+    ["mise.production.toml", ".bashrc"],
+    [".config/mise/config.toml", ".bashrc"],
+    [".Renviron", ".env"],
     [".iex.exs", ".irbrc"],
     [".opencode/plugin/x.js", ".claude/settings.json"],
   ])("%s is as closed as %s", (path, like) => {
