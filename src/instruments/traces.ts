@@ -103,7 +103,11 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
         bundle: () => bundleWorkflows([moduleFile("instruments/trace-workflows")]),
       },
     },
-    close: () => within(FLUSH_MS, sdk.shutdown(), sayTrouble),
+    async close() {
+      await within(FLUSH_MS, sdk.shutdown(), sayTrouble);
+      // What is registered stays so: a command that looks for a run first opens its traces after these.
+      for (const registered of [api.trace, api.context, api.propagation]) registered.disable();
+    },
   };
 }
 
