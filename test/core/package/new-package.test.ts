@@ -125,6 +125,8 @@ describe("what no package can be made of", () => {
       /^--branch: choose is what the package makes by itself/,
     ],
     ["a step that is the gate", { steps: ["gate"], gate: true }, /^--steps: gate is what/],
+    ["a step that mends what the gate refuses", { steps: ["mend"], gate: true }, /^--steps: mend is what/],
+    ["a way that is what all of them write", { branch: ["result", "x"] }, /^--branch: result is what/],
     ["a step called as a way", { branch: ["draft", "x"] }, /^--branch names draft, which --steps names/],
     [
       "steps without end",
