@@ -1,3 +1,4 @@
+import { fieldOf } from "../core/json.js";
 import { type Fields, fieldsOf, listOf, textOf } from "./answer-json.js";
 
 type Schema = Record<string, unknown>;
@@ -145,11 +146,7 @@ class PlainSchemas {
   private named(ref: string): unknown {
     const path = ref.startsWith("#/") ? ref.slice(2).split("/") : [];
     let found: unknown = this.root;
-    for (const step of path) {
-      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-      const fields = fieldsOf(found);
-      found = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
-    }
+    for (const step of path) found = fieldOf(found, step.replaceAll("~1", "/").replaceAll("~0", "~"));
     return path.length === 0 ? undefined : found;
   }
 }
