@@ -367,6 +367,15 @@ describe("answers that are odd, but answers", () => {
       finishReason: "stop",
     });
   });
+
+  test("one token, where the settings let it have no more; else there was no room for it", async () => {
+    const usage = { prompt_tokens: 2_000, completion_tokens: 1 };
+    const cutOff = { ...choice({ content: "" }, "length"), usage };
+    const server = await startRawServer((response) => json(response, cutOff));
+    const asked = (maxTokens: number) => createChatModel().complete(request(server.baseUrl, { maxTokens }));
+    expect(await asked(1)).toMatchObject({ content: "", finishReason: "length" });
+    await expect(asked(2)).rejects.toThrow("no room");
+  });
 });
 
 describe("answers that are none are LLM_BAD_RESPONSE, worth another try", () => {
