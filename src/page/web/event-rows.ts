@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import { fieldOf } from "../../core/json.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { amount, cost, counted, duration } from "./words.js";
@@ -35,12 +36,12 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "o
     case "model.turn":
       return turnRow(event);
     case "tool.exec": {
-      const code = codeIn(event.output);
+      const { why = "", outcome } = failureIn(event.output) ?? {};
       const path = wordIn(event.input, "path");
       return {
         what: path === "" ? event.toolName : `${event.toolName} ${path}`,
-        details: code === "" ? duration(event.durationMs) : `${code} · ${duration(event.durationMs)}`,
-        ...(code === "" ? {} : { outcome: FAILURES.has(code) ? ("failed" as const) : ("refused" as const) }),
+        details: why === "" ? duration(event.durationMs) : `${why} · ${duration(event.durationMs)}`,
+        ...defined({ outcome }),
       };
     }
     case "run.phase":
@@ -77,9 +78,18 @@ function turnRow(event: Extract<RunEvent, { kind: "model.turn" }>) {
   };
 }
 
-function codeIn(output: unknown): string {
-  if (fieldOf(output, "ok") !== false) return "";
-  return wordIn(fieldOf(output, "error"), "code") || "refused";
+/** How a call has failed, and why; undefined for one that has not. Tools of bundles give a sentence, and no code. */
+function failureIn(
+  output: unknown,
+): { readonly why: string; readonly outcome: "refused" | "failed" } | undefined {
+  const error = fieldOf(output, "error");
+  if (fieldOf(output, "success") === false) {
+    const sentence = typeof error === "string" ? error : wordIn(error, "preview");
+    return { why: sentence.slice(0, PREVIEW_CHARS), outcome: "failed" };
+  }
+  if (fieldOf(output, "ok") !== false) return undefined;
+  const code = wordIn(error, "code") || "refused";
+  return { why: code, outcome: FAILURES.has(code) ? "failed" : "refused" };
 }
 
 function wordIn(value: unknown, name: string): string {

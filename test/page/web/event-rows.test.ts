@@ -20,8 +20,16 @@ test.each([
   [{ ok: false, error: { code: "ENOENT" } }, "failed"],
   [{ ok: false, error: { code: "E_INVALID_TRANSITION" } }, "refused"],
   [{ ok: false }, "refused"],
+  [{ success: true, size: 3 }, undefined],
+  [{ success: false, error: "There is no such file." }, "failed"],
+  [{ sha256: "x", bytes: 3 }, undefined],
 ])("a call that is not there has failed, one against a rule was refused: %j", (output, outcome) => {
   expect(toEventRow(called(output)).outcome).toBe(outcome);
+});
+
+test("a bundle's call that has failed is told with its sentence", () => {
+  const { details, outcome } = toEventRow(called({ success: false, error: "There is no such file." }));
+  expect({ details, outcome }).toEqual({ details: "There is no such file. · 3 ms", outcome: "failed" });
 });
 
 test("what a user says is shown with its first words: the first ones of a run answer nothing", () => {
