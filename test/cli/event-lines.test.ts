@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { eventLine, turnAfter } from "../../src/cli/event-lines.js";
+import { eventLine, eventWords, turnAfter } from "../../src/cli/event-lines.js";
 import { timeOf } from "../../src/cli/run-rows.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 
@@ -18,6 +18,16 @@ function called(output: object): RunEvent {
     durationMs: 1,
   };
 }
+
+test.each([
+  [{ ok: true }, undefined],
+  [{ success: true, size: 3 }, undefined],
+  [{ ok: false, error: { code: "E_INVALID_TRANSITION" } }, "t: E_INVALID_TRANSITION"],
+  [{ success: false, error: "There is no such file." }, "t: There is no such file."],
+  [{ ok: false }, "t: refused"],
+])("a call is told of where it has failed, and why: %j", (output, words) => {
+  expect(eventWords(called(output))).toBe(words);
+});
 
 test("whoever watches a run is told no node's name for a turn that may be another's", () => {
   const used = { promptTokens: 1, completionTokens: 1, cost: 0, durationMs: 1 };

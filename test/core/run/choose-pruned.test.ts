@@ -55,3 +55,9 @@ test("the run of a subworkflow stays with the run above it, which stays for a fo
   expect(ids(withoutNeeded(all, all))).toBe("fcba");
   expect(ids(withoutNeeded([first, second], [first, second]))).toBe("cb");
 });
+
+test("all runs of subworkflows stay with the run above them", () => {
+  const above = run("a", 1, { phase: "running" });
+  const below = [run("b", 2, { parentRunId: "a" }), run("c", 3, { parentRunId: "a" })];
+  expect(ids(withoutNeeded([above, ...below], below))).toBe("");
+});
