@@ -46,6 +46,8 @@ test("the audit log is looked through once for all visits of a transcript, and a
   expect([await outcome(1), await outcome(2)]).toEqual([["ok"], ["ok"]]);
   await appendFile(files.logFile, done(2, { ok: false, error: { code: "ENOENT" } }));
   expect([await outcome(1), await outcome(2)]).toEqual([[undefined], ["ENOENT"]]);
+  await appendFile(files.logFile, done(1, { success: false, error: "There is no such file." })); // a bundle's call
+  expect(await outcome(1)).toEqual(["failed"]);
 });
 
 test.each([
