@@ -202,10 +202,11 @@ function toAnswer({
   structuredContent,
   isError,
   _meta,
-  resultType: _resultType,
+  resultType,
   ...rest
 }: McpAnswer): ToolAnswer {
-  if (content === undefined && rest["inputRequests"] !== undefined) throw new Error(WANTS_INPUT);
+  if (content === undefined && (resultType === "input_required" || rest["inputRequests"] !== undefined))
+    throw new Error(WANTS_INPUT);
   const texts = (content ?? []).map(blockText);
   const said = texts.join("\n");
   // Without content it is in another version's form: what the model can make of it is better than nothing.

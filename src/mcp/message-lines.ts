@@ -135,7 +135,7 @@ function withoutNulls(message: unknown): unknown {
   const fields = said(Array.isArray(result) && result.length === 0 ? {} : result); // PHP's empty objects are lists
   if (fields === undefined) return withError(said(message) ?? message);
   const isBeginning = typeof fields["protocolVersion"] === "string";
-  return { ...rest, result: isBeginning ? asBegun(fields) : { ...WANTED, said: fields } };
+  return { ...rest, result: { ...WANTED, ...(isBeginning && asBegun(fields)), said: fields } };
 }
 
 /**

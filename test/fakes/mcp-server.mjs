@@ -166,6 +166,7 @@ const ANSWERS = {
     structuredContent: { result: ["oolong", "assam"] },
   },
   "first version": { toolResult: { cups: 2 } },
+  "wants to be asked again": { resultType: "input_required", requestState: "x" },
   "wants input": { resultType: "input_required", inputRequests: {}, requestState: "x" },
 };
 

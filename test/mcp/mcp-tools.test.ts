@@ -465,12 +465,13 @@ describe("a server", () => {
     );
   });
 
-  test("that asks for more in place of an answer has not answered", async () => {
-    const { call } = open(fake("plain").server);
-    await expect(call("act", { how: "wants input" })).rejects.toThrow(
-      "The server asks for more before it answers",
-    );
-  });
+  test.each(["wants input", "wants to be asked again"])(
+    "that asks for more in place of an answer (%s) has not answered",
+    async (how) => {
+      const { call } = open(fake("plain").server);
+      await expect(call("act", { how })).rejects.toThrow("The server asks for more before it answers");
+    },
+  );
 
   test.each(["text alone", "texts alone", "block alone"])(
     "that answers without a list of blocks (%s) has answered",

@@ -45,7 +45,9 @@ describe("a server without a handshake, as since the protocol's version of 2026-
       "tools/list",
       { tools: [{ ...tool, inputSchema: {}, annotations: { readOnlyHint: "yes" } }, { name: 5 }] },
     ],
+    ["tools/list", { tools: [tool], protocolVersion: "2026-07-28" }],
     ["tools/call", { content }],
+    ["tools/call", { content, protocolVersion: "2026-07-28" }],
     ["tools/call", { content: "done", resultType: "complete", isError: "false" }],
   ])(
     "and leaves out what that version wants in its %s, or says it otherwise, is taken as any other: %j",
