@@ -14,8 +14,8 @@ const MAX_LENGTH = 4 * 1024 * 1024;
  * below the top. Whatever else a schema says is left out: whoever runs the tool checks its arguments.
  */
 export function plainParameters(parameters: Fields): Schema {
-  const whole = { type: "object", properties: {}, ...new PlainSchemas(parameters).object(parameters) };
-  return fitting(MAX_LEVELS, whole) ?? whole; // an object always fits
+  const whole = new PlainSchemas(parameters).object(parameters);
+  return { type: "object", properties: {}, ...fitting(MAX_LEVELS, whole) };
 }
 
 /** So deep below its top a schema may go: for a deeper one Meta and Moonshot refuse all tools, and Gemini does. */
@@ -37,7 +37,7 @@ function fitting(levels: number, schema: Fields): Schema | undefined {
   if ((items !== undefined && item === undefined) || alternatives?.length === 0) return undefined;
   return {
     ...own,
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(named) }),
+    ...(named.length === 0 ? {} : { properties: Object.fromEntries(named) }),
     ...(duties.length === 0 ? {} : { required: duties }),
     ...(item === undefined ? {} : { items: item }),
     ...(alternatives === undefined ? {} : { anyOf: alternatives }),
