@@ -9,7 +9,9 @@ import {
   modeOf,
   numeralOf,
   resumesRun,
+  stepsBelow,
 } from "./step-files.js";
+import { namesStep } from "./ways-in-code.js";
 
 /** Where steps begin: the first of a folder, or of one of its modes. */
 export interface FirstStep {
@@ -92,6 +94,8 @@ export function firstStepsOf(tree: SourceTree, document: string): readonly First
 
 /** The same for a document that is known to have steps: in the first folder of steps anywhere below it, where none is its own. */
 export function firstStepsBelow(tree: SourceTree, document: string): readonly FirstStep[] {
+  const cases = casesOf(tree, document);
+  if (cases.length > 1) return cases;
   const steps = firstStepsOf(tree, document);
   if (steps.length > 0) return steps;
   const below = tree.filesBelow(folderOf(document));
@@ -101,6 +105,17 @@ export function firstStepsBelow(tree: SourceTree, document: string): readonly Fi
   const text = tree.text(document);
   const named = below.filter((path) => isNumberedStep(path) && text.includes(nameOf(path)));
   return named.length > 1 ? firstStepsAmong(named, document) : [];
+}
+
+/** The steps that a document names, where none has a number and none of these names another: they have no order, and one of them is done. */
+function casesOf(tree: SourceTree, document: string): readonly FirstStep[] {
+  const steps = stepsBelow(tree, folderOf(document));
+  if (steps.some((path) => numeralOf(path) !== undefined)) return [];
+  const text = tree.text(document);
+  const named = steps.filter((path) => text.includes(`${nameOf(folderOf(path))}/${nameOf(path)}`));
+  return named.some((path) => namesStep(tree, path))
+    ? []
+    : named.map((path) => ({ path, label: nameOf(path).replace(/\.md$/, "") }));
 }
 
 /** Of these steps the first; of each of their modes, where the names of all that are numbered have the letter of one. */

@@ -38,6 +38,21 @@ test("steps that a document speaks of and does not name begin with their first, 
   expect(said(made)).toEqual(['warning SKILL.md:0 names no first step: the first of "steps" was taken']);
 });
 
+test("steps without numbers of which none names another are each a way where the document tells of several", () => {
+  const lines = [
+    "- **`pour`**: fill the cup. See [it](steps/pour.md).",
+    "- **`clean`**: see `steps/clean.md`.",
+  ];
+  const texts = {
+    "SKILL.md": page({ name: "tea" }, ...lines),
+    "steps/pour.md": LAST,
+    "steps/clean.md": LAST,
+  };
+  expect(ways(importOf(texts))).toEqual(["SKILL -clean-> clean", "SKILL -pour-> pour"]);
+  const inOrder = importOf({ ...texts, "steps/clean.md": "Clean it. Then load `pour.md`." });
+  expect(ways(inOrder)).toEqual(["clean -next*-> pour"]);
+});
+
 test("steps beside their document are its steps as well, in the order of their numbers", () => {
   const made = importOf({
     "SKILL.md": page({ name: "tea" }, "Do what the steps say."),
