@@ -7,11 +7,11 @@ import {
   isStepFolder,
   languageOf,
   modeOf,
+  namesStepBeside,
   numeralOf,
   resumesRun,
   stepsBelow,
 } from "./step-files.js";
-import { namesStep } from "./ways-in-code.js";
 
 /** Where steps begin: the first of a folder, or of one of its modes. */
 export interface FirstStep {
@@ -113,7 +113,7 @@ function casesOf(tree: SourceTree, document: string): readonly FirstStep[] {
   if (steps.some((path) => numeralOf(path) !== undefined)) return [];
   const text = tree.text(document);
   const named = steps.filter((path) => text.includes(`${nameOf(folderOf(path))}/${nameOf(path)}`));
-  return named.some((path) => namesStep(tree, path))
+  return named.some((path) => namesStepBeside(tree, path))
     ? []
     : named.map((path) => ({ path, label: nameOf(path).replace(/\.md$/, "") }));
 }

@@ -2,7 +2,7 @@ import { MAX_NAMES, tokensInBody } from "./body-tokens.js";
 import { chainedTo, directiveOf, leadsBack, startsFolder } from "./directives.js";
 import { routedRows, routedTo } from "./routing-tables.js";
 import { conditionsAbove } from "./conditions-above.js";
-import { namesStep, waysInCode } from "./ways-in-code.js";
+import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js";
 import { targetOfKey } from "./key-target.js";
@@ -25,6 +25,7 @@ import {
   isMaterial,
   isStepFile,
   isStepFolder,
+  namesStepBeside,
   nearestStep,
   nextInOrder,
   resumesRun,
@@ -374,7 +375,7 @@ class GraphWalk {
       if (source === undefined || this.isDocument(path)) continue;
       const ways = waysInCode(this.tree, path, source, this.referencesOf(path, source));
       for (const [to, { line, way }] of ways) {
-        if (this.order.includes(to) || !isBelow(to, this.folder) || !namesStep(this.tree, to)) continue;
+        if (this.order.includes(to) || !isBelow(to, this.folder) || !namesStepBeside(this.tree, to)) continue;
         tellOfCode(path, line, to, this.findings);
         this.connect(path, to, line, { ...way, isDefault: false });
       }

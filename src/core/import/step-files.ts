@@ -100,6 +100,14 @@ export function isStepFile(tree: SourceTree, path: string): boolean {
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(head);
 }
 
+/** Whether a file names a step beside it: one that does not is read where it is asked for, and as a step it would be the end. */
+export function namesStepBeside(tree: SourceTree, path: string): boolean {
+  const text = tree.text(path);
+  return tree
+    .filesIn(folderOf(path))
+    .some((file) => file !== path && isStepFile(tree, file) && text.includes(nameOf(file)));
+}
+
 /** Whether a key of a front matter names a step after this one, or the first. */
 export function isNextKey(key: string): boolean {
   return NEXT_KEY.test(key.replaceAll(/[-_]/g, "").toLowerCase());

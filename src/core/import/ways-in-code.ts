@@ -3,7 +3,7 @@ import { conditionsAbove } from "./conditions-above.js";
 import { type Directive, directiveOf } from "./directives.js";
 import type { References } from "./references.js";
 import type { SourceLine, SourceText } from "./source-text.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import type { SourceTree } from "./source-tree.js";
 import { comesBefore, isStepFile, resumesRun } from "./step-files.js";
 
 /** What a line in a block of code says of a way. */
@@ -29,14 +29,6 @@ export function waysInCode(
     if (way.kind === "go") ways.set(target.path, { line: line.number, way });
   }
   return ways;
-}
-
-/** Whether a file names a step beside it: one that does not is read where it is asked for, and as a step it would be the end. */
-export function namesStep(tree: SourceTree, path: string): boolean {
-  const text = tree.text(path);
-  return tree
-    .filesIn(folderOf(path))
-    .some((file) => file !== path && isStepFile(tree, file) && text.includes(nameOf(file)));
 }
 
 function asText(line: SourceLine): SourceLine {
