@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import { readTranscript } from "../../client/transcript.js";
 import type { StoreReader, TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import type { GraphRunInput } from "../../contract/run.js";
+import { addToList } from "../../core/add-to-list.js";
 import { defined } from "../../core/defined.js";
 import { type JsonObject, type JsonValue, isObject, jsonIn } from "../../core/json.js";
 import {
@@ -185,9 +186,8 @@ class Recorder {
     // An answer is given as a whole: none of its calls has seen the result of another.
     for (const [given, result] of results) this.learn(given, result);
     const nodeId = from.course.nodes.get(visit) ?? "";
-    const known = this.answers.get(nodeId) ?? [];
     const answer = { ...(text === "" ? {} : { text }), ...(calls.length === 0 ? {} : { calls }) };
-    this.answers.set(nodeId, [...known, answer]);
+    addToList(this.answers, nodeId, answer);
   }
 
   private async callOf({ run, name, course }: Conversation, { id, name: shown }: TranscriptCall) {
@@ -215,9 +215,8 @@ class Recorder {
   private answered(tool: string, given: JsonObject, result: JsonValue | undefined): void {
     const said = answerIn(tool, result);
     if (said === undefined) return;
-    const known = this.tools.get(tool) ?? [];
     // What is JSON is JSON to the schema as well.
-    this.tools.set(tool, [...known, { arguments: given as ToolAnswer["arguments"], ...said }]);
+    addToList(this.tools, tool, { arguments: given as ToolAnswer["arguments"], ...said });
   }
 
   private withMarks(given: JsonValue): JsonValue {
