@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../client/abortable.js";
 import { noTemporal } from "./faults.js";
 
 /** What needs no Temporal is answered sooner. */
@@ -9,17 +10,14 @@ const LAST_CHANCE_MS = 1_000;
  */
 export async function unlessAway<T>(away: AbortSignal | undefined, answer: Promise<T>): Promise<T> {
   if (away === undefined) return answer;
-  let timer: NodeJS.Timeout | undefined;
-  let leave = (): void => undefined;
-  const refused = new Promise<never>((_, reject) => {
-    leave = () => reject(noTemporal(undefined));
-    if (away.aborted) timer = setTimeout(leave, LAST_CHANCE_MS);
-    else away.addEventListener("abort", leave, { once: true });
-  });
+  const soon = new AbortController();
+  const timer = away.aborted ? setTimeout(() => soon.abort(), LAST_CHANCE_MS) : undefined;
+  const leave = away.aborted ? soon.signal : away;
   try {
-    return await Promise.race([answer, refused]);
+    return await unlessAborted(leave, answer);
+  } catch (error) {
+    throw leave.aborted && error === leave.reason ? noTemporal(undefined) : error;
   } finally {
     clearTimeout(timer);
-    away.removeEventListener("abort", leave);
   }
 }
