@@ -58,6 +58,11 @@ async function benchWithPackage(script: Script): Promise<{ readonly bench: Bench
   return { bench, shell };
 }
 
+/** Records a run as a test of the package beside the shell. */
+function record(shell: Shell, runId: string, ...more: string[]) {
+  return shell.run(["package", "test", "package", "--record", runId, ...more]);
+}
+
 describe("interlock package test --record", () => {
   test(
     "makes a test of a run, which passes when it is run without the model and the project",
@@ -69,15 +74,7 @@ describe("interlock package test --record", () => {
       await run.answer({ nodeId: question?.nodeId ?? "", text: "Blue,\nplease." });
       await run.result();
       const asked = bench.model.requests.length;
-      const recorded = await shell.run([
-        "package",
-        "test",
-        "package",
-        "--record",
-        run.runId,
-        "--as",
-        "painted",
-      ]);
+      const recorded = await record(shell, run.runId, "--as", "painted");
       expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
       expect(recorded.stdout).toContain(
         "These files of the project are in it, as the run read them: wish.md.",
@@ -103,7 +100,7 @@ describe("interlock package test --record", () => {
       const replayed = await shell.run(["package", "test", "package", "--json"]);
       expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "painted", problems: [] }] });
       expect(bench.model.requests).toHaveLength(asked);
-      const again = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "painted"]);
+      const again = await record(shell, run.runId, "--as", "painted");
       expect([again.code, again.stderr]).toEqual([
         1,
         expect.stringContaining("choose another name with --as"),
@@ -124,7 +121,7 @@ describe("interlock package test --record", () => {
         async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user",
       );
       const short = run.runId.slice(0, 8);
-      const recorded = await shell.run(["package", "test", "package", "--record", short, "--json"]);
+      const recorded = await record(shell, short, "--json");
       expect(jsonOf(recorded)).toEqual({
         ok: true,
         name: `run-${short}`,
@@ -161,15 +158,7 @@ describe("interlock package test --record", () => {
       await eventually(async () => (await part())?.phase === "waiting-user");
       await bench.client.handle((await part())?.runId ?? "").answer({ nodeId: "look", text: "Blue." });
       await run.result();
-      const recorded = await shell.run([
-        "package",
-        "test",
-        "package",
-        "--record",
-        run.runId,
-        "--as",
-        "whole",
-      ]);
+      const recorded = await record(shell, run.runId, "--as", "whole");
       expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
       const place = join(shell.dir, "package/tests/whole.yaml");
       const text = await readFile(place, "utf8");
@@ -215,7 +204,7 @@ describe("interlock package test --record", () => {
       const { INTERLOCK_SETTINGS: _, ...without } = shellOf(bench).environment;
       const shell = new Shell(dir, without);
       await writeTree(join(dir, "package"), files);
-      const recorded = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "acts"]);
+      const recorded = await record(shell, run.runId, "--as", "acts");
       expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
       const { tools, expect: expected } = parse(
         await readFile(join(dir, "package/tests/acts.yaml"), "utf8"),
@@ -246,12 +235,10 @@ describe("interlock package test --record", () => {
       await fork.result();
       const bundle = await bench.startBundle();
       await until(bundle, "waiting-user");
-      const record = (runId: string, ...more: string[]) =>
-        shell.run(["package", "test", "package", "--record", runId, ...more]);
-      expect((await record(fork.runId)).stderr).toContain(`Record ${run.runId} in its place.`);
-      expect((await record(bundle.runId)).stderr).toContain("it is a bundle run");
-      expect((await record(run.runId, "--as", "../out")).stderr).toContain("it names a file");
-      const both = await record(run.runId, "--models", "a");
+      expect((await record(shell, fork.runId)).stderr).toContain(`Record ${run.runId} in its place.`);
+      expect((await record(shell, bundle.runId)).stderr).toContain("it is a bundle run");
+      expect((await record(shell, run.runId, "--as", "../out")).stderr).toContain("it names a file");
+      const both = await record(shell, run.runId, "--models", "a");
       expect([both.code, both.stderr]).toEqual([
         2,
         expect.stringContaining("leave out --test, --models and --max-cost"),
