@@ -2,11 +2,11 @@ import { basename, resolve } from "node:path";
 import type { InterlockClient, KnownStore } from "../client/client.js";
 import { MAX_STORE_PROJECTS, type StoreProject } from "../contract/store-record.js";
 import { excerpt } from "../core/text.js";
+import { leadsSomewhere } from "../store/disk/is-there.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { Store } from "../store/store.js";
 import { chooseStore, knownStores, namesOf } from "./known-stores.js";
 import { UsageError } from "./output.js";
-import { isThere } from "./run-filter.js";
 
 /** A project, and the store that has it. */
 export interface FoundProject {
@@ -38,7 +38,7 @@ export async function unknownProject(
   own: Store | undefined,
   wanted: string | undefined,
 ): Promise<string | undefined> {
-  if (wanted === undefined || (await isThere(resolve(wanted)))) return undefined;
+  if (wanted === undefined || (await leadsSomewhere(resolve(wanted)))) return undefined;
   const stores = await storesWithProjects(client, own);
   const mayHave = ({ projects }: KnownStore): boolean =>
     projects.length >= MAX_STORE_PROJECTS ||

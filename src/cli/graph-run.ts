@@ -7,6 +7,7 @@ import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import { shellWord } from "../core/text.js";
+import { leadsSomewhere } from "../store/disk/is-there.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { Store } from "../store/store.js";
@@ -15,7 +16,6 @@ import type { FoundProject } from "./find-project.js";
 import { type ModelChoice, chosenModel, modelOf } from "./model-options.js";
 import { UsageError, asError, usable } from "./output.js";
 import { registerRoot } from "./register-root.js";
-import { isThere } from "./run-filter.js";
 import type { PreparedRun } from "./start-run.js";
 import type { StepChoice } from "./step-option.js";
 
@@ -121,7 +121,7 @@ function graphPrepared(request: StartRun, graph?: WorkflowGraph): PreparedRun {
 
 /** Throws `UsageError` for a package that is nowhere. */
 export async function refuseNoPackage(named: string): Promise<void> {
-  if (await isThere(resolve(named))) return;
+  if (await leadsSomewhere(resolve(named))) return;
   throw new UsageError(
     `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
   );
@@ -131,7 +131,7 @@ async function installedPackage(store: Store, named: string): Promise<string> {
   const known = await store.packages.open(named);
   if (known.ok) return named;
   const path = resolve(named);
-  const found = (await isThere(path)) ? undefined : await store.packages.resolve(named);
+  const found = (await leadsSomewhere(path)) ? undefined : await store.packages.resolve(named);
   if (found?.ok === true) return found.value;
   await refuseNoPackage(named);
   const installed = await store.packages.install(path);

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Config } from "../config.js";
+import { leadsSomewhere } from "../store/disk/is-there.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
@@ -8,7 +9,7 @@ import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { isName, isThere } from "./run-filter.js";
+import { isName } from "./run-filter.js";
 import { type PreparedRun, followAndReport, reportDetached } from "./start-run.js";
 import type { StoreSession } from "./run-session.js";
 import { openTemporalSession, sessionAt } from "./temporal-session.js";
@@ -33,7 +34,7 @@ export async function isElsewhere({
   readonly project: string;
   readonly store: string | undefined;
 }): Promise<boolean> {
-  return store !== undefined || (isName(project) && !(await isThere(resolve(project))));
+  return store !== undefined || (isName(project) && !(await leadsSomewhere(resolve(project))));
 }
 
 /**
@@ -48,7 +49,7 @@ export async function runElsewhere(
   const { config, store } = await lookAround();
   const directory = resolve(options.project);
   const isOwn = store !== undefined && options.store !== undefined && (await isCalled(store, options.store));
-  if (isOwn && (await isThere(directory))) {
+  if (isOwn && (await leadsSomewhere(directory))) {
     return here(directory);
   }
   const wanted = options.store === undefined || isName(options.project) ? options.project : directory;

@@ -1,8 +1,8 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { RunFilter } from "../client/client.js";
 import { defined } from "../core/defined.js";
 import type { RunPhase } from "../core/run/phase.js";
+import { leadsSomewhere } from "../store/disk/is-there.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { UsageError } from "./output.js";
 
@@ -85,7 +85,7 @@ function isThatDay(year: number, month: number, day: number): boolean {
 /** A directory that is there stands for its project; anything else is a project's name or id, here or on another host. */
 async function projectOf(text: string): Promise<string> {
   const path = resolve(text);
-  if (await isThere(path)) {
+  if (await leadsSomewhere(path)) {
     const project = await resolveProject(path);
     if (project.ok) return project.value.projectId;
     throw new UsageError(project.error.message);
@@ -93,14 +93,6 @@ async function projectOf(text: string): Promise<string> {
   if (isName(text)) return text;
   throw new UsageError(
     `The project root "${text}" does not exist. Name an existing directory, or a project.`,
-  );
-}
-
-/** Whether anything stands at a path. */
-export function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
   );
 }
 

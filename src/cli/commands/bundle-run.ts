@@ -1,8 +1,9 @@
-import { lstat, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep, posix } from "node:path";
 import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
+import { isThere } from "../../store/disk/is-there.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { sessionIdProblem } from "../../store/runs/bundle-run.js";
 import { resolveProject } from "../../store/runs/project-id.js";
@@ -187,11 +188,9 @@ function refuseOddSession(session: string | undefined): void {
 /** Said before anything is started; of two runs that are started at once, the engine refuses one. */
 async function refuseTakenSession(outputRoot: string, session: string | undefined): Promise<void> {
   if (session === undefined) return;
-  const isTaken = await lstat(resolve(outputRoot, session)).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken) throw new UsageError(`The session "${session}" is taken. Choose another name, or none.`);
+  if (await isThere(resolve(outputRoot, session))) {
+    throw new UsageError(`The session "${session}" is taken. Choose another name, or none.`);
+  }
 }
 
 /** The real path of what an argument names. */

@@ -15,7 +15,7 @@ import {
   printJson,
   usable,
 } from "../output.js";
-import { isThere } from "../run-filter.js";
+import { leadsSomewhere } from "../../store/disk/is-there.js";
 import { type StorePlace, withStore } from "../store-place.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { uploadPackage } from "../upload-package.js";
@@ -41,7 +41,7 @@ export async function packageCheckCommand(dir: string, options: JsonChoice): Pro
 /** The path that was given, where there is something at it. */
 export async function somethingAt(given: string): Promise<string> {
   const path = resolve(given);
-  if (!(await isThere(path))) throw new UsageError(`"${excerpt(given)}" does not exist.`);
+  if (!(await leadsSomewhere(path))) throw new UsageError(`"${excerpt(given)}" does not exist.`);
   return path;
 }
 
@@ -71,7 +71,7 @@ export async function packageInstallCommand(source: string, options: JsonChoice)
   const install = ({ store, reader }: StorePlace): Promise<Result<Installed>> =>
     store === undefined ? uploadPackage(reader, path) : store.packages.install(path);
   // No store is made for a name that was mistyped.
-  const installed = (await isThere(path))
+  const installed = (await leadsSomewhere(path))
     ? await withStore<Result<Installed>>({ makes: true }, install)
     : fail("E_PACKAGE_NOT_FOUND", `There is no package directory or .bmad archive at ${path}.`);
   if (!installed.ok) {

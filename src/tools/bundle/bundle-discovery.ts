@@ -1,5 +1,6 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { leadsSomewhere } from "../../store/disk/is-there.js";
 import { isPackage } from "../import/read-source.js";
 
 /** Bounds on what a search for bundles looks at. */
@@ -74,7 +75,7 @@ async function nearestRoot(dir: string): Promise<string> {
   let at = dir;
   for (let level = 0; level < 4; level += 1) {
     for (const name of ["config.yaml", "bundle.yaml", "module.yaml", "agents"]) {
-      if (await exists(join(at, name))) return at;
+      if (await leadsSomewhere(join(at, name))) return at;
     }
     at = dirname(at);
   }
@@ -95,13 +96,6 @@ async function findCore(bundleRoot: string): Promise<string | undefined> {
 }
 
 async function isCore(dir: string): Promise<boolean> {
-  const engines = ["tasks/workflow.md", "tasks/workflow.xml"].map((name) => exists(join(dir, name)));
+  const engines = ["tasks/workflow.md", "tasks/workflow.xml"].map((name) => leadsSomewhere(join(dir, name)));
   return (await Promise.all(engines)).includes(true);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

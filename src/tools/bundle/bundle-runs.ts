@@ -1,6 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { isThere } from "../../store/disk/is-there.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
@@ -150,11 +151,7 @@ export async function staysInProject(projectRoot: string, outputRoot: string): P
   for (let at = outputRoot; ; at = dirname(at)) {
     const real = await realPathOf(at);
     if (real !== undefined) return isInside(real);
-    const isThere = await lstat(at).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) {
+    if (await isThere(at)) {
       // A link that leads nowhere, or what another run has made since.
       const made = await realPathOf(at);
       return made !== undefined && isInside(made);

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/step-files.js";
+import { leadsSomewhere } from "../../store/disk/is-there.js";
 import type { ReadSource } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
@@ -122,12 +123,6 @@ function formOfFile(path: string): string | undefined {
 }
 
 async function firstOf(path: string, names: readonly string[]): Promise<string | undefined> {
-  for (const name of names) {
-    const isThere = await stat(join(path, name)).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return name;
-  }
+  for (const name of names) if (await leadsSomewhere(join(path, name))) return name;
   return undefined;
 }

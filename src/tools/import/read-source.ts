@@ -4,6 +4,7 @@ import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { isEntryName } from "../../core/import/step-files.js";
 import { isDenied, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
+import { isThere } from "../../store/disk/is-there.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
@@ -177,17 +178,10 @@ const MARKS = ["_bmad", ".bmad", "bmad", ".git", "src/core", "src/core-skills"];
 export async function sourceRootOf(folder: string): Promise<string> {
   let at = folder;
   for (let level = 0; level < MAX_LEVELS_UP; level += 1) {
-    for (const mark of MARKS) if (await exists(join(at, mark))) return at;
+    for (const mark of MARKS) if (await isThere(join(at, mark))) return at;
     if (["_bmad", ".bmad", "bmad"].includes(basename(at))) return dirname(at);
     if (dirname(at) === at) break;
     at = dirname(at);
   }
   return HOLDS_SKILLS.test(basename(dirname(folder))) ? dirname(folder) : folder;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
