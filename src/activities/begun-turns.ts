@@ -1,4 +1,5 @@
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
+import { within } from "../model/within.js";
 import { turnKey } from "./model-failures.js";
 
 /**
@@ -94,18 +95,5 @@ async function endOf(turn: BegunTurn, signal: AbortSignal): Promise<ModelTurnRes
     return outcome.result;
   } finally {
     signal.removeEventListener("abort", cancel);
-  }
-}
-
-/** Undefined where it takes longer. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([work, patience]);
-  } finally {
-    clearTimeout(timer);
   }
 }
