@@ -6,5 +6,5 @@ export function webUrlOf(
   executionRunId: string,
 ): string | null {
   if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
+  return `${webUi.replace(/\/$/, "")}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
 }

@@ -1,6 +1,7 @@
 import type { RunHandle } from "../../client/run-handle.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { askingBelow } from "../../client/standing-below.js";
+import { webUrlOf } from "../../contract/web-url.js";
 import type { RunCourse } from "../../contract/visit-reads.js";
 import { defined } from "../../core/defined.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
@@ -22,19 +23,13 @@ export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): 
     client.hasWorker(mayLive),
   ]);
   const failure = isOpen ? undefined : await handle.closedBy();
-  const namespace = encodeURIComponent(client.namespace);
-  const base = webUi?.replace(/\/$/, "");
-  const webUrl =
-    base === undefined
-      ? null
-      : `${base}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
   return {
     row: rowOf({ ...run, runId: place.runId }),
     times,
     polled,
     pending: pending.activities,
     ...defined({ waitsForWorkerSince: pending.workflowTaskSince, taskFailure: pending.taskFailure, failure }),
-    webUrl,
+    webUrl: webUrlOf(webUi, client.namespace, workflowId, executionRunId),
   };
 }
 
