@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  counted,
   cutBytes,
   cutText,
   ended,
@@ -12,6 +13,10 @@ import {
   shellWord,
   withoutPath,
 } from "../../src/core/text.js";
+
+test("what is counted has an s where it is not one", () => {
+  expect([0, 1, 2].map((count) => counted(count, "call"))).toEqual(["0 calls", "1 call", "2 calls"]);
+});
 
 describe("oneLine", () => {
   test.each([

@@ -1,7 +1,8 @@
 import { defined } from "../../core/defined.js";
 import { fieldOf } from "../../core/json.js";
 import type { RunEvent } from "../../core/run/run-event.js";
-import { amount, cost, counted, duration } from "./words.js";
+import { counted } from "../../core/text.js";
+import { amount, cost, duration } from "./words.js";
 
 /** An event as the timeline shows it; what it was called with is asked for when somebody wants it. */
 export interface EventRow {

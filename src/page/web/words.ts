@@ -56,8 +56,3 @@ export function bytes(count: number): string {
   if (count < 1_000_000) return `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)} KB`;
   return `${(count / 1_000_000).toFixed(1)} MB`;
 }
-
-/** `1 call`, `3 calls`. */
-export function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}

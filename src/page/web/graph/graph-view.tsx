@@ -4,7 +4,7 @@ import type { GraphEdge, GraphNode } from "../../api-run.js";
 import { useScrolling } from "../ui/scrolling.js";
 import { TEXT_SCALE } from "../ui/text-scale.js";
 import { visibleLine } from "../visible.js";
-import { counted } from "../words.js";
+import { counted } from "../../../core/text.js";
 import {
   LABEL_CHARS,
   NODE_HEIGHT,

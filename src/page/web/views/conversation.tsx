@@ -7,7 +7,8 @@ import { SafeText, ShownValue } from "../ui/texts.js";
 import { useAnswer } from "../use-asked.js";
 import type { LiveAnswer, WatchedRun } from "../use-run.js";
 import { visibleLine, visibleText } from "../visible.js";
-import { bytes, counted, duration } from "../words.js";
+import { counted } from "../../../core/text.js";
+import { bytes, duration } from "../words.js";
 
 /** Entries in the page at once: a conversation may have thousands. */
 const PAGE = 25;

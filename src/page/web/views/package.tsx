@@ -7,7 +7,7 @@ import { SafeText } from "../ui/texts.js";
 import { useAnswer } from "../use-asked.js";
 import { useTitle } from "../use-title.js";
 import { visibleLine } from "../visible.js";
-import { counted } from "../words.js";
+import { counted } from "../../../core/text.js";
 import { StartForm } from "./start-form.js";
 
 interface PackageViewProps {

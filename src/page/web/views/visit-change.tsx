@@ -8,7 +8,7 @@ import { SafeText } from "../ui/texts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
-import { counted } from "../words.js";
+import { counted } from "../../../core/text.js";
 
 /** What a visit has changed: the state document before and after it, and the story's graph state. */
 export function VisitChange({
