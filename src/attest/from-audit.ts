@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
+import { type JsonObject, type JsonValue, objectOf, textOf } from "../core/json.js";
 import type { Decision, RunPredicate } from "./statement.js";
 
 /** What the lines of an audit log say of how a run went. */
@@ -101,8 +101,4 @@ function answerOf(line: JsonObject, seq: number, nodeId: string): RunPredicate["
     ...(by === "" ? {} : { by }),
     digest: { sha256: textOf(sha256) },
   };
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

@@ -22,6 +22,17 @@ export function fieldOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined; // it has that field
 }
 
+/** As `fieldOf`, where a text stands there. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const field = fieldOf(value, name);
+  return typeof field === "string" ? field : undefined;
+}
+
+/** A value that is a text; an empty one in the place of anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** What a text says as JSON; undefined where it is none. */
 export function jsonIn(text: string): JsonValue | undefined {
   try {

@@ -1,8 +1,9 @@
+import { textOf } from "../core/json.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { CLOSING_TAGS, LONGEST_TAG, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
 import type { AnswerPiece } from "../core/run/answer-piece.js";
 import { utf8Length } from "../core/text.js";
-import { type Fields, fieldsOf, textOf, textOfPart } from "./answer-json.js";
+import { type Fields, fieldsOf, textOfPart } from "./answer-json.js";
 
 /** Hears what comes of an answer, piece by piece, while it is given. It must not throw. */
 export type OnPiece = (piece: AnswerPiece) => void;

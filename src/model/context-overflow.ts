@@ -1,4 +1,5 @@
-import { type Fields, answerOrNone, fieldsOf, textOf, unlisted } from "./answer-json.js";
+import { textOf } from "../core/json.js";
+import { type Fields, answerOrNone, fieldsOf, unlisted } from "./answer-json.js";
 import { MAX_LOOKED_AT } from "./provider-error.js";
 
 /** What they say of a request that has too many bytes: a number there is none of tokens. */

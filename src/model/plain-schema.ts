@@ -1,5 +1,5 @@
-import { fieldOf } from "../core/json.js";
-import { type Fields, fieldsOf, listOf, textOf } from "./answer-json.js";
+import { fieldOf, textOf } from "../core/json.js";
+import { type Fields, fieldsOf, listOf } from "./answer-json.js";
 
 type Schema = Record<string, unknown>;
 

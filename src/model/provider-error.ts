@@ -1,4 +1,5 @@
-import { type Fields, answerOrNone, fieldsOf, listOf, textOf, unlisted } from "./answer-json.js";
+import { textOf } from "../core/json.js";
+import { type Fields, answerOrNone, fieldsOf, listOf, unlisted } from "./answer-json.js";
 
 /** What a provider says went wrong. */
 export interface ProviderError {

@@ -1,3 +1,4 @@
+import { textOf } from "../core/json.js";
 import {
   type Fields,
   answerOrNone,
@@ -5,7 +6,6 @@ import {
   listOf,
   objectsOf,
   parseAnswer,
-  textOf,
   textOfPart,
   unlisted,
 } from "./answer-json.js";

@@ -1,4 +1,5 @@
-import { type Fields, answerOrNone, fieldsOf, textOf } from "./answer-json.js";
+import { textOf } from "../core/json.js";
+import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 
 /** Whether a call is more than a place for one, which some servers have in each piece. */

@@ -1,4 +1,5 @@
-import { type Fields, answerOrNone, fieldsOf, textOf } from "./answer-json.js";
+import { textOf } from "../core/json.js";
+import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
 import { mergePiece } from "./provider-part.js";
 import { argumentsOf } from "./read-call.js";
 

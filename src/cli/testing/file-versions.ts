@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, fieldOf, jsonIn } from "../../core/json.js";
+import { type JsonObject, type JsonValue, jsonIn, textIn } from "../../core/json.js";
 import type { ChatMessage } from "../../model/chat.js";
 
 /**
@@ -51,10 +51,4 @@ export function mapped(value: JsonValue, replace: (text: string) => string): Jso
   if (Array.isArray(value)) return value.map((each: JsonValue) => mapped(each, replace));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapped(each, replace)]));
-}
-
-/** A field of an object that is a text. */
-export function textIn(value: JsonValue | undefined, name: string): string | undefined {
-  const field = fieldOf(value, name);
-  return typeof field === "string" ? field : undefined;
 }

@@ -4,7 +4,7 @@ import type { StoreReader, TranscriptCall, TranscriptEntry } from "../../contrac
 import type { GraphRunInput } from "../../contract/run.js";
 import { addToList } from "../../core/add-to-list.js";
 import { defined } from "../../core/defined.js";
-import { type JsonObject, type JsonValue, isObject, jsonIn } from "../../core/json.js";
+import { type JsonObject, type JsonValue, isObject, jsonIn, textIn } from "../../core/json.js";
 import {
   type PackageTest,
   type ScriptedAnswer,
@@ -18,7 +18,7 @@ import { CommandError } from "../output.js";
 import { read } from "../run-folder.js";
 import { eventsOf, outcomeOf } from "../run-outcome.js";
 import { answerIn } from "./recorded-answers.js";
-import { mapped, textIn, versionMark, versionTold } from "./file-versions.js";
+import { mapped, versionMark, versionTold } from "./file-versions.js";
 import { parseTest } from "./read-tests.js";
 
 /** A test that a run was made into. */

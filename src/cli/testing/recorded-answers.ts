@@ -1,6 +1,5 @@
-import { type JsonValue, objectOf } from "../../core/json.js";
+import { type JsonValue, objectOf, textIn } from "../../core/json.js";
 import type { ToolAnswer } from "../../core/package/package-test.js";
-import { textIn } from "./file-versions.js";
 
 /**
  * What an external tool has answered, as a test says it; undefined where the call did not come to the tool. What is not kept of a

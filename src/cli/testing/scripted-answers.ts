@@ -1,10 +1,10 @@
-import { type JsonObject, jsonIn, objectOf } from "../../core/json.js";
+import { type JsonObject, jsonIn, objectOf, textIn } from "../../core/json.js";
 import type { PackageTest, ScriptedAnswer } from "../../core/package/package-test.js";
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from "../../model/chat.js";
 import { ModelError } from "../../model/model-error.js";
 import { excerpt } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
-import { type Versions, textIn, versionsIn, withVersions } from "./file-versions.js";
+import { type Versions, versionsIn, withVersions } from "./file-versions.js";
 
 /** A model that answers what a test says. */
 export interface ScriptedAnswers extends ChatModel {

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import { type JsonObject, type JsonValue, fieldOf, isList, isObject } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject, textIn } from "../json.js";
 import type { Agent } from "../package/schemas.js";
 import { cutText } from "../text.js";
 import { installed } from "./bundle-path.js";
@@ -147,12 +147,12 @@ export function agentOfYaml(yaml: JsonObject): Result<BundleAgent> {
 }
 
 function menuItem(item: Readonly<Record<string, unknown>>): readonly BundleCommand[] {
-  const description = ownText(item, "description") ?? ownText(item, "multi") ?? "";
+  const description = textIn(item, "description") ?? textIn(item, "multi") ?? "";
   const triggers = fieldOf(item, "triggers");
   if (Array.isArray(triggers)) {
     return triggers.slice(0, MAX_ITEMS).flatMap((trigger) => ofTrigger(trigger, description));
   }
-  return command(ownText(item, "trigger") ?? ownText(item, "cmd"), description, (key) => ownText(item, key));
+  return command(textIn(item, "trigger") ?? textIn(item, "cmd"), description, (key) => textIn(item, key));
 }
 
 /** One of several triggers of an item: `name: [{ input }, { route }, { type }]`. What its route leads to, its type says, or its name. */
@@ -171,11 +171,6 @@ function ofTrigger(trigger: unknown, description: string): readonly BundleComman
     if (key === "route") return undefined;
     return key === (isWorkflow ? "workflow" : "exec") ? (read(key) ?? read("route")) : read(key);
   });
-}
-
-function ownText(item: Readonly<Record<string, unknown>>, key: string): string | undefined {
-  const value = fieldOf(item, key);
-  return typeof value === "string" ? value : undefined;
 }
 
 /** `*name`, `name`, or as newer files say it `XY or fuzzy match on name`. `read` gives what the item says by key. */
@@ -257,8 +252,7 @@ export function pathsToLoad(action: string): readonly string[] {
 }
 
 function textField(object: JsonObject, key: string): string {
-  const value = fieldOf(object, key);
-  return typeof value === "string" ? short(value.trim()) : "";
+  return short((textIn(object, key) ?? "").trim());
 }
 
 function items(value: JsonValue | undefined): readonly JsonValue[] {

@@ -1,5 +1,5 @@
 import { type Failed, fail } from "../errors.js";
-import type { JsonObject } from "../json.js";
+import { type JsonObject, textOf } from "../json.js";
 import {
   type ConditionData,
   type WorkflowGraph,
@@ -118,8 +118,4 @@ function refuse(move: Move, reason: string, removedSteps?: readonly string[]): G
 
 function shorten(id: string): string {
   return cutText(id, MAX_ID_CHARS);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json.js";
+import { type JsonObject, textOf } from "../../core/json.js";
 import { NO_USAGE, type Usage, addUsage } from "../../core/run/usage.js";
 
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
@@ -100,10 +100,6 @@ function tokensOf(event: JsonObject): Partial<Usage> {
     cost: count(event, "cost"),
     estimated: event["estimated"] === true,
   };
-}
-
-function textOf(value: JsonObject[string] | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function count(event: JsonObject, key: string): number {
