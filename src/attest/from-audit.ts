@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf, textOf } from "../core/json.js";
+import { type JsonObject, objectOf, textOf } from "../core/json.js";
 import type { Decision, RunPredicate } from "./statement.js";
 
 /** What the lines of an audit log say of how a run went. */
