@@ -9,9 +9,9 @@ import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { writtenText } from "../core/written-text.js";
 import { tooLong } from "./answer-text.js";
-import { leavingCtrlC } from "./environment.js";
 import { CommandError, UsageError, editorOutput, noteStopped } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
+import { leavingCtrlC } from "./interruption.js";
 
 /** What is to be answered, as the editor shows it. */
 export interface Asked {

@@ -4,7 +4,7 @@ import { printable } from "../core/printable.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
 import { tellOfWaits } from "./lock-waits.js";
-import { STOPPING_SIGNALS, UsageError, noteStopped, outputClosed } from "./output.js";
+import { UsageError } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
 export async function openEnvironment(
@@ -61,37 +61,5 @@ async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOpt
     if (!(error instanceof Error && "syscall" in error)) throw error;
     const sentence = `The store ${storeDir} cannot be opened: ${systemWords(error)}. INTERLOCK_STORE says where it is.`;
     throw new UsageError(sentence, { cause: error });
-  }
-}
-
-/**
- * A signal that fires at Ctrl-C or SIGTERM, when the terminal is closed, and when nobody reads the output any more. A second
- * Ctrl-C ends the process the usual way.
- */
-export function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of STOPPING_SIGNALS) {
-    process.once(name, () => {
-      noteStopped(name);
-      controller.abort(new Error(name));
-    });
-  }
-  return AbortSignal.any([controller.signal, outputClosed]);
-}
-
-/**
- * Leaves Ctrl-C to the program that has the terminal, until it is done: the terminal sends it to both, and what it means there is that
- * program's to say.
- */
-export async function leavingCtrlC<T>(done: Promise<T>): Promise<T> {
-  const ours = process.rawListeners("SIGINT") as NodeJS.SignalsListener[]; // listeners of a signal
-  const pass = (): void => undefined;
-  process.on("SIGINT", pass);
-  for (const listener of ours) process.off("SIGINT", listener);
-  try {
-    return await done;
-  } finally {
-    for (const listener of ours) process.on("SIGINT", listener);
-    process.off("SIGINT", pass);
   }
 }

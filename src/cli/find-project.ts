@@ -105,3 +105,8 @@ async function projectsOf(store: Store): Promise<readonly StoreProject[]> {
   }
   return found;
 }
+
+/** Whether a text can be the name of a project: it leads nowhere. */
+export function isName(text: string): boolean {
+  return text !== "" && text !== "." && text !== ".." && !/[/\\~\0]/.test(text);
+}

@@ -1,9 +1,7 @@
 import { writeSync } from "node:fs";
-import { constants } from "node:os";
 import { type Interface, createInterface } from "node:readline";
 import type { Fault, Result } from "../core/errors.js";
 import { isFull, systemCode } from "../core/system-code.js";
-import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
 
 /**
@@ -49,27 +47,6 @@ export const outputClosed: AbortSignal = closed.signal;
 /** The exit code of a command whose output could not be written; undefined while it could. */
 export function brokenOutput(): number | undefined {
   return broken;
-}
-
-/** What a command is stopped by: Ctrl-C, another process, its terminal that is closed. */
-export const STOPPING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
-
-let stoppedBy: StoppingSignal | undefined;
-
-/** The last one counts, but for a terminal that is gone: nothing brings it back. */
-export function noteStopped(signal: StoppingSignal): void {
-  if (stoppedBy !== "SIGHUP") stoppedBy = signal;
-}
-
-/** The exit code of a command that may have been stopped before it was done: not that of one that has failed, but as shells see programs that do not listen to a signal, 128 and its number. */
-export function exitCodeUnlessStopped(exitCode: number): number {
-  return stoppedBy === undefined || exitCode !== EXIT.failed ? exitCode : 128 + constants.signals[stoppedBy];
-}
-
-/** Ends the process where its terminal was closed, as one that does not listen is ended: Node's own way out aborts on a terminal that is gone. */
-export function endIfHungUp(): void {
-  if (stoppedBy === "SIGHUP") process.kill(process.pid, stoppedBy);
 }
 
 /** A reader that has gone ends the command without a word; any other trouble with the output is one sentence. */
@@ -292,26 +269,4 @@ export function notesAreRead(): boolean {
 /** How many characters a line of the output has room for; undefined where it goes to no terminal. */
 export function outputWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns : undefined;
-}
-
-/** A run id that names nothing, as far as a store knows. */
-export class NoSuchRun extends UsageError {}
-
-/** A run id that names nothing: to the store alone, where its Temporal does not run and was not asked; to what is asked in a store's place. */
-export function noSuchRun(runId: string, isAllAsked: boolean, where = "this store"): NoSuchRun {
-  const sentence = `There is no run "${excerpt(runId, 80)}" in ${where}. See: interlock runs`;
-  const rest =
-    "\nA run that failed before it began is known to this store's Temporal alone, which does not run. Start it with: interlock dev";
-  return new NoSuchRun(isAllAsked ? sentence : sentence + rest);
-}
-
-/** What to do about a queue that nobody polls. `isHere`: it is that of the store on this machine; `since`: as `sentenceTime` gives it. */
-export function noWorkerHint(
-  { embedded, isHere }: { readonly embedded: boolean; readonly isHere: boolean },
-  taskQueue: string,
-  since = "",
-): string {
-  const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
-  const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
-  return `No worker polls the task queue "${printable(taskQueue)}"${since}: the run waits until one does. ${how}`;
 }

@@ -2,8 +2,8 @@ import type { RunHandle } from "../client/client.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
 import { notPolledSince, sentenceTime } from "./known-stores.js";
-import { noWorkerHint } from "./output.js";
 import type { TemporalSession } from "./temporal-session.js";
+import { noWorkerHint } from "./waiting-words.js";
 
 /** Whether somebody works on a run: on the queue that it is on, of whichever store. */
 export interface QueueStanding {

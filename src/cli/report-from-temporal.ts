@@ -15,15 +15,15 @@ import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { localReader } from "./readers.js";
-import { interruption } from "./environment.js";
-import { CommandError, noWorkerHint } from "./output.js";
+import { CommandError } from "./output.js";
 import { sentenceTime } from "./known-stores.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf, tellsOf } from "./run-report.js";
 import { elsewhere, referenceOf, unopened } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
-import { taskFailureWords } from "./waiting-words.js";
+import { taskFailureWords, noWorkerHint } from "./waiting-words.js";
 import { webLinkOf } from "./web-link.js";
+import { interruption } from "./interruption.js";
 
 /** A worker that was killed elsewhere counts for a minute after its last poll. One that is alive answers sooner. */
 const QUERY_TIMEOUT_MS = 5_000;

@@ -3,9 +3,10 @@ import type { InterlockClient, ListedRun } from "../client/client.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js";
-import { interruption, lookAround } from "./environment.js";
+import { lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { CommandError, UsageError } from "./output.js";
+import { interruption } from "./interruption.js";
 
 /** Fewer characters say nothing: `run-`, which every run's workflow begins with, does not count. */
 const SHORTEST = 4;

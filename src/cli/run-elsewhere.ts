@@ -2,17 +2,17 @@ import { resolve } from "node:path";
 import type { Config } from "../config.js";
 import { leadsSomewhere } from "../store/disk/is-there.js";
 import { type Store, readStoreName } from "../store/store.js";
-import { interruption, lookAround } from "./environment.js";
+import { lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { followedRun } from "./go-on.js";
-import { type FoundProject, findProject } from "./find-project.js";
+import { type FoundProject, findProject, isName } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { isName } from "./run-filter.js";
 import { type PreparedRun, followAndReport, reportDetached } from "./start-run.js";
 import type { StoreSession } from "./run-session.js";
 import { openTemporalSession, sessionAt } from "./temporal-session.js";
+import { interruption } from "./interruption.js";
 
 /** Where a run is started, and how it is followed. */
 export interface ElsewhereOptions {

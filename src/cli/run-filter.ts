@@ -4,6 +4,7 @@ import { defined } from "../core/defined.js";
 import type { RunPhase } from "../core/run/phase.js";
 import { leadsSomewhere } from "../store/disk/is-there.js";
 import { resolveProject } from "../store/runs/project-id.js";
+import { isName } from "./find-project.js";
 import { UsageError } from "./output.js";
 
 export interface RunsOptions {
@@ -94,9 +95,4 @@ async function projectOf(text: string): Promise<string> {
   throw new UsageError(
     `The project root "${text}" does not exist. Name an existing directory, or a project.`,
   );
-}
-
-/** Whether a text can be the name of a project: it leads nowhere. */
-export function isName(text: string): boolean {
-  return text !== "" && text !== "." && text !== ".." && !/[/\\~\0]/.test(text);
 }

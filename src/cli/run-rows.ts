@@ -8,7 +8,7 @@ import type { RunPlace } from "../store/runs/status-file.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
 import { workflowIdOfRun } from "../store/runs/run-metadata.js";
 import type { Column } from "./table.js";
-import { timeOfDay, twoDigits } from "./time-of-day.js";
+import { timeOf } from "./time-of-day.js";
 
 /** A run of the listing: what Temporal says of it, what the store at hand says, or both. */
 export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<RunMetadata, keyof ListedRun>> {
@@ -150,15 +150,4 @@ export function withAskingBelow(rows: readonly RunRow[]): readonly RunRow[] {
 /** `<name>-<version>` of a package's id: its digest says nothing to people. */
 function packageName(packageId: string): string {
   return packageId.replace(/-[0-9a-f]{16}$/, "");
-}
-
-const DAY_MS = 86_400_000;
-
-/** As long ago as people count: the time of day of the last day, else the date. Local time. */
-export function timeOf(iso: string, now: Date): string {
-  const at = new Date(iso);
-  if (Number.isNaN(at.getTime())) return "";
-  const time = timeOfDay(at);
-  if (now.getTime() - at.getTime() < DAY_MS / 2) return time;
-  return `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())} ${time.slice(0, 5)}`;
 }

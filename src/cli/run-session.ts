@@ -8,14 +8,15 @@ import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-metadata.js
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { isRefusedStart } from "../contract/signed.js";
-import { interruption, isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
+import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
-import { UsageError, CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
-import { isPruned, notFound } from "./run-folder.js";
+import { UsageError, CommandError, printNote } from "./output.js";
+import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { remoteReader } from "./remote-reader.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 import { taskFailureWords } from "./waiting-words.js";
+import { interruption } from "./interruption.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {

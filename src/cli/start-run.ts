@@ -6,7 +6,7 @@ import type { WorkflowGraph } from "../core/package/graph.js";
 import { NO_ANSWERS, userAnswers } from "./answers.js";
 import { type FollowEnd, followRun } from "./follow.js";
 import { liveAnswers } from "./live-answers.js";
-import { CommandError, EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
+import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { notesAreRedrawn } from "./redraw.js";
 import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import type { RunSession } from "./run-session.js";
@@ -14,6 +14,7 @@ import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
 import { webLinkOf } from "./web-link.js";
 import { wordsOf } from "../core/system-code.js";
+import { noWorkerHint } from "./waiting-words.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {

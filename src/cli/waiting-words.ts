@@ -242,3 +242,14 @@ function waitUntil(at: string, now: number): string {
   const minutes = Math.ceil(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** What to do about a queue that nobody polls. `isHere`: it is that of the store on this machine; `since`: as `sentenceTime` gives it. */
+export function noWorkerHint(
+  { embedded, isHere }: { readonly embedded: boolean; readonly isHere: boolean },
+  taskQueue: string,
+  since = "",
+): string {
+  const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
+  const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
+  return `No worker polls the task queue "${printable(taskQueue)}"${since}: the run waits until one does. ${how}`;
+}

@@ -78,9 +78,10 @@ const KNOWS_WHICH_TEMPORAL: readonly string[] = [
   "cli/commands/inbox.ts",
   "cli/commands/runs.ts",
   "cli/commands/stores.ts",
-  "cli/output.ts",
+  "cli/run-folder.ts",
   "cli/start-page.ts",
   "cli/start-run.ts",
+  "cli/waiting-words.ts",
   "cli/web-link.ts",
   "doctor/check-temporal.ts",
 ];

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { eventLine, eventWords, turnAfter } from "../../src/cli/event-lines.js";
-import { timeOf } from "../../src/cli/run-rows.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
+import { timeOf } from "../../src/cli/time-of-day.js";
 
 const common = { schemaVersion: "1.0", seq: 1, runId: "r", ts: "2026-01-02T03:04:05.000Z" } as const;
 const by = { nodeId: "draft", agentId: "author" } as const;

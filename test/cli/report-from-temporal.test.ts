@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { ListedRun } from "../../src/client/client.js";
-import { noWorkerHint } from "../../src/cli/output.js";
 import { listedWords } from "../../src/cli/report-from-temporal.js";
 import { wayOn } from "../../src/cli/run-report.js";
-import { taskFailureWords } from "../../src/cli/waiting-words.js";
+import { taskFailureWords, noWorkerHint } from "../../src/cli/waiting-words.js";
 
 const NOTE = 'No worker polls the task queue "office": the run waits until one does.';
 const LISTED: ListedRun = {

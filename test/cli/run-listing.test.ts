@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type KnownStore, type ListedRun, fits } from "../../src/client/client.js";
-import { theOnly } from "../../src/cli/find-project.js";
+import { theOnly, isName } from "../../src/cli/find-project.js";
 import { chooseStore, notPolledSince, standingOf } from "../../src/cli/known-stores.js";
 import { UsageError } from "../../src/cli/output.js";
-import { filterOf, isName, limitOf, newestWords, sinceOf } from "../../src/cli/run-filter.js";
+import { filterOf, limitOf, newestWords, sinceOf } from "../../src/cli/run-filter.js";
 import { joined, newestFirst, runCells, runColumns, shortName, storedRow } from "../../src/cli/run-rows.js";
 import { isPrintable } from "../../src/core/printable.js";
 import { tableLines } from "../../src/cli/table.js";

@@ -6,7 +6,7 @@ import { shellValue } from "../../core/text.js";
 import { type ListenAddress, notListening } from "../../environment/listen-address.js";
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
-import { interruption, openEnvironment } from "../environment.js";
+import { openEnvironment } from "../environment.js";
 import {
   CommandError,
   EXIT,
@@ -22,6 +22,7 @@ import { type PageServer, startPage } from "../start-page.js";
 import { movedStore } from "../moved-store.js";
 import { openTemporalSession } from "../temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
+import { interruption } from "../interruption.js";
 
 interface ServeOptions {
   /** Nothing is said of the runs. */

@@ -6,7 +6,7 @@ import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
+import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { unknownProject } from "../find-project.js";
 import { chooseStore, knownStores } from "../known-stores.js";
@@ -21,8 +21,10 @@ import {
   printNote,
 } from "../output.js";
 import { filterOf } from "../run-filter.js";
-import { shortName, timeOf } from "../run-rows.js";
+import { shortName } from "../run-rows.js";
 import { type Column, tableLines } from "../table.js";
+import { timeOf } from "../time-of-day.js";
+import { interruption } from "../interruption.js";
 
 interface InboxOptions {
   readonly watch?: boolean;

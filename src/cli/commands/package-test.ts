@@ -6,7 +6,6 @@ import { isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { readPackable } from "../../store/packages/pack-package.js";
-import { interruption } from "../environment.js";
 import { chosenModel } from "../model-options.js";
 import { printOutcomes } from "../outcome-table.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -19,6 +18,7 @@ import { withReader } from "../run-session.js";
 import { type TestResult, runTest } from "../testing/run-test.js";
 import { isolated, openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
+import { interruption } from "../interruption.js";
 
 interface TestOptions {
   readonly test?: string;

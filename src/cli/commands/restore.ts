@@ -5,19 +5,12 @@ import type { Store } from "../../store/store.js";
 import { lookAround } from "../environment.js";
 import { localReader } from "../readers.js";
 import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
-import {
-  CommandError,
-  EXIT,
-  type ExitCode,
-  UsageError,
-  noWorkerHint,
-  printJson,
-  printNote,
-} from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, printJson, printNote } from "../output.js";
 import { referenceOf, withTemporal } from "../run-session.js";
 import { reportDetached } from "../start-run.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { wordsOf } from "../../core/system-code.js";
+import { noWorkerHint } from "../waiting-words.js";
 
 interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;

@@ -3,7 +3,7 @@ import type { Config } from "../../config.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
+import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { unknownProject } from "../find-project.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
@@ -23,6 +23,7 @@ import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
 import { tableLines } from "../table.js";
 import { isOverPhase } from "../../core/run/phase.js";
+import { interruption } from "../interruption.js";
 
 /** What a listing is made from. */
 interface Sources {

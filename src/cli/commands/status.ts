@@ -2,13 +2,14 @@ import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../environment.js";
 import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../temporal-there.js";
-import { UsageError, EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
+import { UsageError, EXIT, type ExitCode, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
-import { isPruned, notFound } from "../run-folder.js";
+import { isPruned, notFound, noSuchRun } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
 import { EMBEDDED_WEB_UI } from "../web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import type { JsonChoice } from "../common-options.js";
+import { noWorkerHint } from "../waiting-words.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from

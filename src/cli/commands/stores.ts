@@ -1,10 +1,11 @@
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, lookAround, noStoreWords, storeAtHand } from "../environment.js";
+import { lookAround, noStoreWords, storeAtHand } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type Column, tableLines } from "../table.js";
 import type { JsonChoice } from "../common-options.js";
+import { interruption } from "../interruption.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", max: 60, gives: true },

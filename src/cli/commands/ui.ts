@@ -1,8 +1,9 @@
-import { interruption, lookAround } from "../environment.js";
+import { lookAround } from "../environment.js";
 import { hostForBrowsers, portForBrowsers } from "../numbers.js";
 import { EXIT, type ExitCode, print } from "../output.js";
 import { startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
+import { interruption } from "../interruption.js";
 
 interface UiOptions {
   readonly port?: string;

@@ -12,9 +12,9 @@ import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
 import { turnAfter } from "../event-lines.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { interruption, lookAround } from "../environment.js";
+import { lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
-import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
+import { CommandError, EXIT, type ExitCode, printNote, printNoteBlock } from "../output.js";
 import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
 import { type RunReport, printReport, reportFromStore, tellsOf, wayOn } from "../run-report.js";
@@ -26,6 +26,8 @@ import { watchWork } from "../watch-work.js";
 import { webLinkOf } from "../web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import { shellName } from "../../core/text.js";
+import { interruption } from "../interruption.js";
+import { noWorkerHint } from "../waiting-words.js";
 
 interface WatchOptions {
   readonly tail?: string;

@@ -1,0 +1,55 @@
+import { constants } from "node:os";
+import { EXIT, outputClosed } from "./output.js";
+
+/** What a command is stopped by: Ctrl-C, another process, its terminal that is closed. */
+const STOPPING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
+
+let stoppedBy: StoppingSignal | undefined;
+
+/** The last one counts, but for a terminal that is gone: nothing brings it back. */
+function noteStopped(signal: StoppingSignal): void {
+  if (stoppedBy !== "SIGHUP") stoppedBy = signal;
+}
+
+/** The exit code of a command that may have been stopped before it was done: not that of one that has failed, but as shells see programs that do not listen to a signal, 128 and its number. */
+export function exitCodeUnlessStopped(exitCode: number): number {
+  return stoppedBy === undefined || exitCode !== EXIT.failed ? exitCode : 128 + constants.signals[stoppedBy];
+}
+
+/** Ends the process where its terminal was closed, as one that does not listen is ended: Node's own way out aborts on a terminal that is gone. */
+export function endIfHungUp(): void {
+  if (stoppedBy === "SIGHUP") process.kill(process.pid, stoppedBy);
+}
+
+/**
+ * A signal that fires at Ctrl-C or SIGTERM, when the terminal is closed, and when nobody reads the output any more. A second
+ * Ctrl-C ends the process the usual way.
+ */
+export function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of STOPPING_SIGNALS) {
+    process.once(name, () => {
+      noteStopped(name);
+      controller.abort(new Error(name));
+    });
+  }
+  return AbortSignal.any([controller.signal, outputClosed]);
+}
+
+/**
+ * Leaves Ctrl-C to the program that has the terminal, until it is done: the terminal sends it to both, and what it means there is that
+ * program's to say.
+ */
+export async function leavingCtrlC<T>(done: Promise<T>): Promise<T> {
+  const ours = process.rawListeners("SIGINT") as NodeJS.SignalsListener[]; // listeners of a signal
+  const pass = (): void => undefined;
+  process.on("SIGINT", pass);
+  for (const listener of ours) process.off("SIGINT", listener);
+  try {
+    return await done;
+  } finally {
+    for (const listener of ours) process.on("SIGINT", listener);
+    process.off("SIGINT", pass);
+  }
+}
