@@ -9,9 +9,9 @@ import { readOwnFile, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { writtenText } from "../core/written-text.js";
 import { tooLong } from "./answer-text.js";
-import { CommandError, UsageError, editorOutput, noteStopped } from "./output.js";
+import { CommandError, UsageError, editorOutput } from "./output.js";
 import { wordsOf } from "../core/system-code.js";
-import { leavingCtrlC } from "./interruption.js";
+import { leavingCtrlC, noteStopped } from "./interruption.js";
 
 /** What is to be answered, as the editor shows it. */
 export interface Asked {

@@ -8,7 +8,7 @@ type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
 let stoppedBy: StoppingSignal | undefined;
 
 /** The last one counts, but for a terminal that is gone: nothing brings it back. */
-function noteStopped(signal: StoppingSignal): void {
+export function noteStopped(signal: StoppingSignal): void {
   if (stoppedBy !== "SIGHUP") stoppedBy = signal;
 }
 
