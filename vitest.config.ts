@@ -20,8 +20,8 @@ const SLOW_FILES = readdirSync(INTEGRATION)
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
 export const ALONE_TESTS = [
-  "test/cli/full-disk.test.ts",
-  "test/cli/watch-work.test.ts",
+  "test/cli/terminal/full-disk.test.ts",
+  "test/cli/follow/watch-work.test.ts",
   "test/instruments/silent-collector.test.ts",
   "test/instruments/unknown-sampler.test.ts",
   "test/store/backup/same-stamp.test.ts",

@@ -24,7 +24,7 @@ const PROGRAMS = [
   "worker/workflow-bundle",
   // several commands in one process, in tests
   "cli/program",
-  "cli/output",
+  "cli/terminal/output",
 ];
 
 /** What Temporal's bundler is given: the workflow code. Each module stays a file: `workflows/shared-modules` goes by their paths. */

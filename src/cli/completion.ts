@@ -6,7 +6,7 @@ import { printable } from "../core/printable.js";
 import { loadConfig } from "../config.js";
 import { standsThere } from "../store/disk/own-file.js";
 import { openStore } from "../store/store.js";
-import { printBlock } from "./output.js";
+import { printBlock } from "./terminal/output.js";
 
 /** What the tab key is offered at most: who has more runs types the beginning of one. */
 const MAX_RUNS = 200;

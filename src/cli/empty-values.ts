@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { UsageError } from "./output.js";
+import { UsageError } from "./terminal/output.js";
 
 /** Whose empty value is one: no words. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["--input"]);

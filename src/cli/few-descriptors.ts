@@ -1,5 +1,5 @@
 import { readDescriptors } from "../worker/descriptors.js";
-import { CommandError } from "./output.js";
+import { CommandError } from "./terminal/output.js";
 
 /** Loading a command's modules takes that many, all at once; what cannot be loaded says nothing that helps. */
 const DESCRIPTORS_TO_LOAD = 128;

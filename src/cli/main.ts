@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from "./compile-cache.js";
-import { EXIT, brokenOutput, printError, printJsonOfError, watchOutput } from "./output.js";
-import { endIfHungUp, exitCodeUnlessStopped } from "./interruption.js";
+import { EXIT, brokenOutput, printError, printJsonOfError, watchOutput } from "./terminal/output.js";
+import { endIfHungUp, exitCodeUnlessStopped } from "./terminal/interruption.js";
 
 const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */

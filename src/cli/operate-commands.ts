@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { withModelOptions } from "./model-options.js";
-import { JSON_OPTION, eachTime } from "./common-options.js";
+import { withModelOptions } from "./options/model-options.js";
+import { JSON_OPTION, eachTime } from "./options/common-options.js";
 import type { WhenCalled } from "./when-called.js";
 
 /** The commands that operate runs, and what they need. Each is loaded when it is called. */

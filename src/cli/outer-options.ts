@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { UsageError } from "./output.js";
+import { UsageError } from "./terminal/output.js";
 
 /** `runs --project shop prune`: what stands before a command's name is not heard by it. Throws `UsageError`. */
 export function refuseOuterOptions(command: Command): void {

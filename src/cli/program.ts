@@ -10,20 +10,20 @@ import {
   printBlock,
   printError,
   printNoteBlock,
-} from "./output.js";
+} from "./terminal/output.js";
 import { ConfigError } from "../environment/config-error.js";
-import { withBudgetOptions } from "./budget-options.js";
+import { withBudgetOptions } from "./options/budget-options.js";
 import { refuseEmptyValues } from "./empty-values.js";
 import { addLookCommands } from "./look-commands.js";
-import { withModelOptions } from "./model-options.js";
+import { withModelOptions } from "./options/model-options.js";
 import { refuseOuterOptions } from "./outer-options.js";
-import { unexpected } from "./unexpected.js";
+import { unexpected } from "./session/unexpected.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
-import { withStepOption } from "./step-option.js";
+import { withStepOption } from "./options/step-option.js";
 import { addStoreCommands } from "./store-commands.js";
 import { addTrustCommands } from "./trust-commands.js";
-import { JSON_OPTION } from "./common-options.js";
+import { JSON_OPTION } from "./options/common-options.js";
 import { type WhenCalled, whenCalledTelling } from "./when-called.js";
 
 const EPILOGUE = `
@@ -112,7 +112,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
 
 async function resolveRuns(command: Command): Promise<void> {
   if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
-  const { resolveRunArguments } = await import("./resolve-run.js");
+  const { resolveRunArguments } = await import("./session/resolve-run.js");
   await resolveRunArguments(command);
 }
 

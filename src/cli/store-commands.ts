@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { JSON_OPTION } from "./common-options.js";
+import { JSON_OPTION } from "./options/common-options.js";
 import type { WhenCalled } from "./when-called.js";
 
 /** The commands about stores as such. Each is loaded when it is called. */

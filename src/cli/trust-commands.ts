@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { JSON_OPTION, eachTime } from "./common-options.js";
+import { JSON_OPTION, eachTime } from "./options/common-options.js";
 import type { WhenCalled } from "./when-called.js";
 
 /** The commands about what others are to believe or not to read: proofs of runs, sealed histories. Each is loaded when it is called. */

@@ -1,4 +1,4 @@
-import type { ExitCode } from "./output.js";
+import type { ExitCode } from "./terminal/output.js";
 
 /** Takes what its arguments and options say, as `program.ts` and the files beside it have declared them. */
 type RunCommand = (...given: never[]) => Promise<ExitCode>;

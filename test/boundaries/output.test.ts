@@ -16,7 +16,7 @@ describe("what reaches a terminal", () => {
     );
     const writers = files.filter((file) => WRITES.test(readFileSync(join(SRC, file), "utf8")));
     // The one word of the gate is read through a pipe by the process that starts it.
-    const expected = [join("cli", "output.ts"), join("embedded", "gate-main.ts")];
+    const expected = [join("cli", "terminal", "output.ts"), join("embedded", "gate-main.ts")];
     expect(writers.toSorted()).toEqual(expected);
   });
 

@@ -1,7 +1,7 @@
 // Runs one command line of Interlock after the other in this process, and writes down how each has ended:
 // node command-lines.mjs <file with a JSON list of argument lists> <file for the exit codes>
 import { readFileSync, writeFileSync } from "node:fs";
-import { watchOutput } from "../../dist/cli/output.js";
+import { watchOutput } from "../../dist/cli/terminal/output.js";
 import { main } from "../../dist/cli/program.js";
 
 const [list, codes] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
-import { followRun } from "../../src/cli/follow.js";
+import { followRun } from "../../src/cli/follow/follow.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import type { RunHandle } from "../../src/client/client.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";

@@ -4,11 +4,11 @@ import { namesUnknownField } from "../../contract/updates.js";
 import type { Config } from "../../config.js";
 import { type Question, asksForBudget, questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
-import { answerText, answeredBy, checkedText } from "../answer-text.js";
-import { editAnswer } from "../edit-answer.js";
-import { CommandError, type ExitCode, printNote, printNoteBlock } from "../output.js";
-import { wayOn } from "../run-report.js";
-import { tellPrepared } from "../tell.js";
+import { answerText, answeredBy, checkedText } from "../terminal/answer-text.js";
+import { editAnswer } from "../terminal/edit-answer.js";
+import { CommandError, type ExitCode, printNote, printNoteBlock } from "../terminal/output.js";
+import { wayOn } from "../report/run-report.js";
+import { tellPrepared } from "../start/tell.js";
 
 interface AnswerOptions {
   readonly file?: string;

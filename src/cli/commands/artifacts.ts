@@ -16,13 +16,13 @@ import {
   printBlock,
   printJson,
   writeBytes,
-} from "../output.js";
+} from "../terminal/output.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
-import { notFound, read } from "../run-folder.js";
-import { withReader } from "../run-session.js";
+import { notFound, read } from "../session/run-folder.js";
+import { withReader } from "../session/run-session.js";
 import { saveFile } from "../../store/disk/save-file.js";
-import { type Column, tableLines } from "../table.js";
+import { type Column, tableLines } from "../terminal/table.js";
 import { wordsOf } from "../../core/system-code.js";
 
 interface ArtifactsOptions {

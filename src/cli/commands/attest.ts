@@ -25,10 +25,18 @@ import { counted, excerpt, shellWord, withoutPath } from "../../core/text.js";
 import { modeOpenToOthers } from "../../environment/secret-files.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
-import { knownHead } from "../known-head.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
-import { read } from "../run-folder.js";
-import { type RunSession, withRun } from "../run-session.js";
+import { knownHead } from "../report/known-head.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
+import { read } from "../session/run-folder.js";
+import { type RunSession, withRun } from "../session/run-session.js";
 import { saveFile } from "../../store/disk/save-file.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { systemCode, wordsOf } from "../../core/system-code.js";

@@ -2,12 +2,12 @@ import { counted } from "../../core/text.js";
 import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
-import { knownHead } from "../known-head.js";
-import { CommandError, EXIT, type ExitCode, print, printJson } from "../output.js";
-import { notFound } from "../run-folder.js";
-import { withRun } from "../run-session.js";
+import { knownHead } from "../report/known-head.js";
+import { CommandError, EXIT, type ExitCode, print, printJson } from "../terminal/output.js";
+import { notFound } from "../session/run-folder.js";
+import { withRun } from "../session/run-session.js";
 import { wordsOf } from "../../core/system-code.js";
-import type { JsonChoice } from "../common-options.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
 export async function auditVerifyCommand(runId: string, options: JsonChoice): Promise<ExitCode> {

@@ -9,8 +9,8 @@ import {
 import { UNREAD_ENTRY } from "../../core/import/left-out.js";
 import { counted, shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
-import type { JsonChoice } from "../common-options.js";
+import { EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock bundle list`: every workflow and agent of a directory, and what is missing. */
 export async function bundleListCommand(dir: string, options: JsonChoice): Promise<ExitCode> {

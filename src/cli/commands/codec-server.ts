@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { loadConfig } from "../../config.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { startCodecServer } from "../../seal/codec-server.js";
-import { hostForBrowsers, portForBrowsers } from "../numbers.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
+import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print } from "../terminal/output.js";
 import { notListening } from "../../environment/listen-address.js";
-import { interruption } from "../interruption.js";
+import { interruption } from "../terminal/interruption.js";
 
 interface CodecServerCommand {
   readonly port?: string;

@@ -1,10 +1,10 @@
 import { ended } from "../../core/text.js";
-import { type ComparedArtifact, compareArtifacts } from "../compare-runs.js";
-import { type OutcomeRow, printOutcomes, shortHash } from "../outcome-table.js";
-import { EXIT, type ExitCode, print, printBlock, printJson } from "../output.js";
-import { type RunOutcome, outcomeOf } from "../run-outcome.js";
-import { withReader } from "../run-session.js";
-import type { JsonChoice } from "../common-options.js";
+import { type ComparedArtifact, compareArtifacts } from "../report/compare-runs.js";
+import { type OutcomeRow, printOutcomes, shortHash } from "../report/outcome-table.js";
+import { EXIT, type ExitCode, print, printBlock, printJson } from "../terminal/output.js";
+import { type RunOutcome, outcomeOf } from "../report/run-outcome.js";
+import { withReader } from "../session/run-session.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock compare`: how two runs went, beside each other, and in what their artifacts differ. */
 export async function compareCommand(oneId: string, otherId: string, options: JsonChoice): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import { cp, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ExitCode, printNote } from "../output.js";
+import { type ExitCode, printNote } from "../terminal/output.js";
 import { runCommand } from "./run.js";
 import { loadConfig } from "../../config.js";
 import { packageFile } from "../../package-place.js";

@@ -6,7 +6,7 @@ import { shellValue } from "../../core/text.js";
 import { type ListenAddress, notListening } from "../../environment/listen-address.js";
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
-import { openEnvironment } from "../environment.js";
+import { openEnvironment } from "../session/environment.js";
 import {
   CommandError,
   EXIT,
@@ -15,14 +15,14 @@ import {
   outlastFullDisk,
   print,
   printNote,
-} from "../output.js";
+} from "../terminal/output.js";
 import { capacityText } from "../../worker/capacity.js";
-import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
-import { type PageServer, startPage } from "../start-page.js";
-import { movedStore } from "../moved-store.js";
-import { openTemporalSession } from "../temporal-session.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
-import { interruption } from "../interruption.js";
+import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve/serve-log.js";
+import { type PageServer, startPage } from "../serve/start-page.js";
+import { movedStore } from "../serve/moved-store.js";
+import { openTemporalSession } from "../session/temporal-session.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../session/waiting-words.js";
+import { interruption } from "../terminal/interruption.js";
 
 interface ServeOptions {
   /** Nothing is said of the runs. */

@@ -1,6 +1,6 @@
 import { examine } from "../../doctor/doctor.js";
 import type { Finding } from "../../doctor/finding.js";
-import { EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
+import { EXIT, type ExitCode, print, printJson, printNote } from "../terminal/output.js";
 
 /** `interlock doctor`: what a run needs, looked at piece by piece. Failed when something would fail a run. */
 export async function doctorCommand(options: { models?: boolean; json?: boolean }): Promise<ExitCode> {

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { InterlockError } from "../../client/client.js";
 import { archivedBy, writeExport } from "../../client/export-run.js";
-import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
-import { read } from "../run-folder.js";
-import { withRun } from "../run-session.js";
+import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../terminal/output.js";
+import { read } from "../session/run-folder.js";
+import { withRun } from "../session/run-session.js";
 import { counted } from "../../core/text.js";
 
 /** `interlock export`: everything that is known of a run, in one archive. */

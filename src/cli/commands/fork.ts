@@ -3,11 +3,11 @@ import { type JsonObject, type JsonValue, jsonIn } from "../../core/json.js";
 import { defined } from "../../core/defined.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import { type ForkedFile, refuseMissing } from "../../tools/files/fork-files.js";
-import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
-import { modelOf } from "../model-options.js";
-import { wholeNumber } from "../numbers.js";
-import { type ExitCode, UsageError, printNote, usable } from "../output.js";
-import { registerRoot } from "../register-root.js";
+import { type GoOnOptions, goOn, requestOf } from "../start/go-on.js";
+import { modelOf } from "../options/model-options.js";
+import { wholeNumber } from "../options/numbers.js";
+import { type ExitCode, UsageError, printNote, usable } from "../terminal/output.js";
+import { registerRoot } from "../session/register-root.js";
 
 interface ForkOptions extends GoOnOptions {
   readonly fromNode?: string;

@@ -5,11 +5,11 @@ import { firstLine } from "../../core/run/run-note.js";
 import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
-import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
-import { isTemporalThere } from "../temporal-there.js";
-import { unknownProject } from "../find-project.js";
-import { chooseStore, knownStores } from "../known-stores.js";
+import { desktopNotice, expectTerminal } from "../terminal/desktop-notice.js";
+import { isNobodyThere, lookAround, noStoreWords } from "../session/environment.js";
+import { isTemporalThere } from "../session/temporal-there.js";
+import { unknownProject } from "../session/find-project.js";
+import { chooseStore, knownStores } from "../session/known-stores.js";
 import {
   EXIT,
   type ExitCode,
@@ -19,12 +19,12 @@ import {
   printBlock,
   printJson,
   printNote,
-} from "../output.js";
-import { filterOf } from "../run-filter.js";
-import { shortName } from "../run-rows.js";
-import { type Column, tableLines } from "../table.js";
-import { timeOf } from "../time-of-day.js";
-import { interruption } from "../interruption.js";
+} from "../terminal/output.js";
+import { filterOf } from "../report/run-filter.js";
+import { shortName } from "../report/run-rows.js";
+import { type Column, tableLines } from "../terminal/table.js";
+import { timeOf } from "../terminal/time-of-day.js";
+import { interruption } from "../terminal/interruption.js";
 
 interface InboxOptions {
   readonly watch?: boolean;
@@ -74,7 +74,7 @@ async function withClient(
   options: InboxOptions,
   wanted: QuestionFilter,
 ): Promise<ExitCode> {
-  const { openTemporalSession } = await import("../temporal-session.js");
+  const { openTemporalSession } = await import("../session/temporal-session.js");
   const signal = interruption();
   const session = await openTemporalSession(config, store, signal);
   try {

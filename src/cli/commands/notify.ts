@@ -4,9 +4,9 @@ import { toNotice } from "../../core/notify/notice.js";
 import type { Webhook } from "../../core/notify/webhooks.js";
 import { excerpt, listSome } from "../../core/text.js";
 import { sendMessage } from "../../notify/send-message.js";
-import { lookAround } from "../environment.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
-import type { JsonChoice } from "../common-options.js";
+import { lookAround } from "../session/environment.js";
+import { EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock notify test`: one message to each webhook from here, with this machine's settings and environment, once. */
 export async function notifyTestCommand(

@@ -6,11 +6,11 @@ import { runsBelow } from "../../client/runs-below.js";
 import { asksForBudget } from "../../core/run/question.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";
-import { limitsOf } from "../budget-options.js";
-import { CommandError, type ExitCode, UsageError } from "../output.js";
-import { type AskedBelow, askedBelow, wayOn } from "../run-report.js";
-import { tell, tellAndFollow } from "../tell.js";
-import type { JsonChoice } from "../common-options.js";
+import { limitsOf } from "../options/budget-options.js";
+import { CommandError, type ExitCode, UsageError } from "../terminal/output.js";
+import { type AskedBelow, askedBelow, wayOn } from "../report/run-report.js";
+import { tell, tellAndFollow } from "../start/tell.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock pause`: the run stops before its next model turn. */
 export function pauseCommand(runId: string, options: JsonChoice): Promise<ExitCode> {

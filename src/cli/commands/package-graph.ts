@@ -1,7 +1,7 @@
 import { drawGraph, drawMermaid } from "../../core/package/draw-graph.js";
 import { listSome } from "../../core/text.js";
 import { loadPackageSource } from "../../store/packages/package-source.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../terminal/output.js";
 import { printFindings, somethingAt } from "./package.js";
 
 interface GraphOptions {

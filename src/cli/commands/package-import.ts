@@ -18,8 +18,8 @@ import {
 } from "../../tools/import/read-source.js";
 import { otherForm } from "../../tools/import/other-forms.js";
 import { writePackage } from "../../tools/import/write-package.js";
-import { openEnvironment } from "../environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { openEnvironment } from "../session/environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
 import { defined } from "../../core/defined.js";
 
 interface ImportOptions {

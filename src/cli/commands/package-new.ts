@@ -10,8 +10,8 @@ import {
 import type { Fault } from "../../core/errors.js";
 import { excerpt, shellWord } from "../../core/text.js";
 import { canBeWritten, writePackage } from "../../tools/import/write-package.js";
-import { type Ask, openPrompt } from "../questions.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { type Ask, openPrompt } from "../terminal/questions.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
 import { printFindings } from "./package.js";
 
 interface NewOptions {

@@ -5,7 +5,7 @@ import { archiveNameOf } from "../../core/package/package-id.js";
 import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
 import { counted, excerpt, shellWord } from "../../core/text.js";
 import { packPackage, readPackable } from "../../store/packages/pack-package.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
 import { printFindings } from "./package.js";
 
 interface PackOptions {

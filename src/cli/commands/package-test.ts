@@ -6,19 +6,19 @@ import { isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { readPackable } from "../../store/packages/pack-package.js";
-import { chosenModel } from "../model-options.js";
-import { printOutcomes } from "../outcome-table.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { chosenModel } from "../options/model-options.js";
+import { printOutcomes } from "../report/outcome-table.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
 import { type FoundTest, readTests } from "../testing/read-tests.js";
 import { type CostCap, costCapOf } from "../testing/cost-cap.js";
 import { recordTest } from "../testing/record-test.js";
 import { writeNewFile } from "../testing/write-test.js";
-import { resolveRun } from "../resolve-run.js";
-import { withReader } from "../run-session.js";
+import { resolveRun } from "../session/resolve-run.js";
+import { withReader } from "../session/run-session.js";
 import { type TestResult, runTest } from "../testing/run-test.js";
 import { isolated, openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
-import { interruption } from "../interruption.js";
+import { interruption } from "../terminal/interruption.js";
 
 interface TestOptions {
   readonly test?: string;

@@ -14,12 +14,12 @@ import {
   printError,
   printJson,
   usable,
-} from "../output.js";
+} from "../terminal/output.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
-import { type StorePlace, withStore } from "../store-place.js";
-import type { TemporalSession } from "../temporal-session.js";
-import { uploadPackage } from "../upload-package.js";
-import type { JsonChoice } from "../common-options.js";
+import { type StorePlace, withStore } from "../session/store-place.js";
+import type { TemporalSession } from "../session/temporal-session.js";
+import { uploadPackage } from "../session/upload-package.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock package check`: every finding with file, JSON path and sentence. */
 export async function packageCheckCommand(dir: string, options: JsonChoice): Promise<ExitCode> {
@@ -140,7 +140,7 @@ async function closedByTemporal(
 ): Promise<string[]> {
   if (runs.length === 0) return [];
   if (session !== undefined) return closedOf(session, runs);
-  const { withTemporal } = await import("../run-session.js");
+  const { withTemporal } = await import("../session/run-session.js");
   return withTemporal({ config, store }, (place) => closedOf(place.session, runs)).catch((error: unknown) => {
     if (error instanceof CommandError) return []; // nobody can say that they are closed
     throw error;

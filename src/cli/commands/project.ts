@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import type { Config } from "../../config.js";
 import { shellWord } from "../../core/text.js";
 import type { JsonAnswers } from "../../contract/reads.js";
-import { openEnvironment, storeAtHand } from "../environment.js";
-import { EXIT, type ExitCode, print, printJson, printNote, usable } from "../output.js";
-import { withStore } from "../store-place.js";
-import type { JsonChoice } from "../common-options.js";
+import { openEnvironment, storeAtHand } from "../session/environment.js";
+import { EXIT, type ExitCode, print, printJson, printNote, usable } from "../terminal/output.js";
+import { withStore } from "../session/store-place.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
 export async function projectAddCommand(

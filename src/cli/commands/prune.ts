@@ -17,12 +17,20 @@ import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
 import { RUN_PHASES, isOverPhase } from "../../core/run/phase.js";
 import { sealErrorIn } from "../../seal/seal-error.js";
-import { storeAtHand } from "../environment.js";
-import { wholeNumber } from "../numbers.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
-import { sinceOf } from "../run-filter.js";
-import { referenceOf, withTemporal } from "../run-session.js";
-import type { TemporalSession } from "../temporal-session.js";
+import { storeAtHand } from "../session/environment.js";
+import { wholeNumber } from "../options/numbers.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
+import { sinceOf } from "../report/run-filter.js";
+import { referenceOf, withTemporal } from "../session/run-session.js";
+import type { TemporalSession } from "../session/temporal-session.js";
 import { temporalWords } from "../../client/temporal-words.js";
 import { someAtOnce } from "../../core/some-at-once.js";
 

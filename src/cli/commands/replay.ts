@@ -6,11 +6,19 @@ import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js"
 import { dataConverterFor } from "../../seal/data-converter.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { unopenedIn } from "../../seal/unopened.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
-import { withRun } from "../run-session.js";
-import { IN_PASSING, installRuntime } from "../worker-runtime.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printBlock,
+  printJson,
+} from "../terminal/output.js";
+import { withRun } from "../session/run-session.js";
+import { IN_PASSING, installRuntime } from "../session/worker-runtime.js";
 import { wordsOf } from "../../core/system-code.js";
-import type { JsonChoice } from "../common-options.js";
+import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
 export async function replayCommand(what: string, options: JsonChoice): Promise<ExitCode> {

@@ -2,15 +2,15 @@ import type { RunHandle } from "../../client/client.js";
 import { hasCode } from "../../client/interlock-error.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
-import { lookAround } from "../environment.js";
-import { localReader } from "../readers.js";
-import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
-import { CommandError, EXIT, type ExitCode, UsageError, printJson, printNote } from "../output.js";
-import { referenceOf, withTemporal } from "../run-session.js";
-import { reportDetached } from "../start-run.js";
-import type { TemporalSession } from "../temporal-session.js";
+import { lookAround } from "../session/environment.js";
+import { localReader } from "../session/readers.js";
+import { type GoOnOptions, goOn, requestOf } from "../start/go-on.js";
+import { CommandError, EXIT, type ExitCode, UsageError, printJson, printNote } from "../terminal/output.js";
+import { referenceOf, withTemporal } from "../session/run-session.js";
+import { reportDetached } from "../start/start-run.js";
+import type { TemporalSession } from "../session/temporal-session.js";
 import { wordsOf } from "../../core/system-code.js";
-import { noWorkerHint } from "../waiting-words.js";
+import { noWorkerHint } from "../session/waiting-words.js";
 
 interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;

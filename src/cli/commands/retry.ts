@@ -1,10 +1,10 @@
 import { requestAtHand } from "../../client/begun-with.js";
 import { defined } from "../../core/defined.js";
-import { type GoOnOptions, goOn } from "../go-on.js";
-import { modelOf } from "../model-options.js";
-import { wholeNumber } from "../numbers.js";
+import { type GoOnOptions, goOn } from "../start/go-on.js";
+import { modelOf } from "../options/model-options.js";
+import { wholeNumber } from "../options/numbers.js";
 import type { RunStatus } from "../../store/runs/status-file.js";
-import { type ExitCode, printNote } from "../output.js";
+import { type ExitCode, printNote } from "../terminal/output.js";
 
 interface RetryOptions extends GoOnOptions {
   readonly maxTurnsPerNode?: string;

@@ -3,17 +3,17 @@ import type { Config } from "../../config.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { type BundleChoice, bundleRunThere, existing, prepareBundleRun } from "./bundle-run.js";
-import { type RunChoice, graphRunThere, prepareRun, refuseNoPackage } from "../graph-run.js";
-import { openEnvironment } from "../environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, printNote, usable } from "../output.js";
-import { type ModelChoice, configFor } from "../model-options.js";
-import { printInput } from "../print-input.js";
-import { localReader } from "../readers.js";
-import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
-import { type PreparedRun, bringAnotherWorker, followAndReport, reportDetached } from "../start-run.js";
-import { openTemporalSession } from "../temporal-session.js";
-import { interruption } from "../interruption.js";
-import { noWorkerHint } from "../waiting-words.js";
+import { type RunChoice, graphRunThere, prepareRun, refuseNoPackage } from "../start/graph-run.js";
+import { openEnvironment } from "../session/environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, printNote, usable } from "../terminal/output.js";
+import { type ModelChoice, configFor } from "../options/model-options.js";
+import { printInput } from "../start/print-input.js";
+import { localReader } from "../session/readers.js";
+import { isElsewhere, runElsewhere } from "../start/run-elsewhere.js";
+import { type PreparedRun, bringAnotherWorker, followAndReport, reportDetached } from "../start/start-run.js";
+import { openTemporalSession } from "../session/temporal-session.js";
+import { interruption } from "../terminal/interruption.js";
+import { noWorkerHint } from "../session/waiting-words.js";
 
 interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;

@@ -3,12 +3,20 @@ import type { Config } from "../../config.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
-import { isTemporalThere } from "../temporal-there.js";
-import { unknownProject } from "../find-project.js";
-import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
-import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
-import { type RunsOptions, filterOf, limitOf, newestWords } from "../run-filter.js";
+import { isNobodyThere, lookAround, noStoreWords } from "../session/environment.js";
+import { isTemporalThere } from "../session/temporal-there.js";
+import { unknownProject } from "../session/find-project.js";
+import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../session/known-stores.js";
+import {
+  EXIT,
+  type ExitCode,
+  UsageError,
+  outputWidth,
+  print,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
+import { type RunsOptions, filterOf, limitOf, newestWords } from "../report/run-filter.js";
 import {
   type RunRow,
   joined,
@@ -18,12 +26,12 @@ import {
   storedFits,
   storedRow,
   withAskingBelow,
-} from "../run-rows.js";
+} from "../report/run-rows.js";
 import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
-import { tableLines } from "../table.js";
+import { tableLines } from "../terminal/table.js";
 import { isOverPhase } from "../../core/run/phase.js";
-import { interruption } from "../interruption.js";
+import { interruption } from "../terminal/interruption.js";
 
 /** What a listing is made from. */
 interface Sources {
@@ -105,7 +113,7 @@ function listOf<T>(item: T | undefined): readonly T[] {
 }
 
 async function fromTemporal(config: Config, sources: Sources, options: RunsOptions): Promise<Listing> {
-  const { openTemporalSession } = await import("../temporal-session.js");
+  const { openTemporalSession } = await import("../session/temporal-session.js");
   const session = await openTemporalSession(config, sources.store, interruption());
   try {
     return await listing(session.client, sources, options);

@@ -4,9 +4,9 @@ import type { JsonValue } from "../../core/json.js";
 import { oneLine, shellName } from "../../core/text.js";
 import type { StoredGraphState } from "../../contract/reads.js";
 import { printableJson } from "../../core/documents/printable-json.js";
-import { read } from "../run-folder.js";
-import { withReader } from "../run-session.js";
-import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
+import { read } from "../session/run-folder.js";
+import { withReader } from "../session/run-session.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../terminal/output.js";
 
 interface StateOptions {
   readonly at?: string;

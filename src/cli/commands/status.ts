@@ -1,15 +1,15 @@
 import { defined } from "../../core/defined.js";
-import { belowInStore } from "../below-in-store.js";
-import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../environment.js";
-import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../temporal-there.js";
-import { UsageError, EXIT, type ExitCode, printJson, printNote } from "../output.js";
-import { localReader } from "../readers.js";
-import { isPruned, notFound, noSuchRun } from "../run-folder.js";
-import { printReport, reportFromStore } from "../run-report.js";
-import { EMBEDDED_WEB_UI } from "../web-link.js";
+import { belowInStore } from "../report/below-in-store.js";
+import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../session/environment.js";
+import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../session/temporal-there.js";
+import { UsageError, EXIT, type ExitCode, printJson, printNote } from "../terminal/output.js";
+import { localReader } from "../session/readers.js";
+import { isPruned, notFound, noSuchRun } from "../session/run-folder.js";
+import { printReport, reportFromStore } from "../report/run-report.js";
+import { EMBEDDED_WEB_UI } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
-import type { JsonChoice } from "../common-options.js";
-import { noWorkerHint } from "../waiting-words.js";
+import type { JsonChoice } from "../options/common-options.js";
+import { noWorkerHint } from "../session/waiting-words.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from
@@ -33,7 +33,7 @@ export async function statusCommand(runId: string, options: JsonChoice): Promise
     printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
   let webUi = config.temporal === undefined && !isServing ? await embeddedWebUi(store) : undefined;
   if (isServing) {
-    const { reportFromTemporal } = await import("../report-from-temporal.js");
+    const { reportFromTemporal } = await import("../report/report-from-temporal.js");
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
     webUi = asked.webUi ?? (config.temporal === undefined ? EMBEDDED_WEB_UI : undefined);

@@ -4,10 +4,18 @@ import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
 import { BackupError, NothingThere } from "../../store/backup/manifest.js";
 import type { BackupReport } from "../../store/backup/one-backup.js";
-import { tellOfWaits } from "../lock-waits.js";
+import { tellOfWaits } from "../session/lock-waits.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
-import { isOpenToRuns } from "../open-to-runs.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
+import { isOpenToRuns } from "../session/open-to-runs.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
 
 interface BackupOptions {
   readonly store?: string;

@@ -1,11 +1,25 @@
 import { readStoreName, renameStore } from "../../store/store.js";
-import { lookAround, noStoreWords, storeAtHand } from "../environment.js";
-import { isTemporalThere } from "../temporal-there.js";
-import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
-import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
-import { type Column, tableLines } from "../table.js";
-import type { JsonChoice } from "../common-options.js";
-import { interruption } from "../interruption.js";
+import { lookAround, noStoreWords, storeAtHand } from "../session/environment.js";
+import { isTemporalThere } from "../session/temporal-there.js";
+import {
+  type StoreStanding,
+  knownStores,
+  pollings,
+  sentenceTime,
+  standingOf,
+} from "../session/known-stores.js";
+import {
+  EXIT,
+  type ExitCode,
+  UsageError,
+  outputWidth,
+  print,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
+import { type Column, tableLines } from "../terminal/table.js";
+import type { JsonChoice } from "../options/common-options.js";
+import { interruption } from "../terminal/interruption.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", max: 60, gives: true },
@@ -24,7 +38,7 @@ export async function storesCommand(options: JsonChoice): Promise<ExitCode> {
   if (!(await isTemporalThere(config, store))) {
     throw new UsageError("Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
-  const { openTemporalSession } = await import("../temporal-session.js");
+  const { openTemporalSession } = await import("../session/temporal-session.js");
   const session = await openTemporalSession(config, store, interruption());
   let stores: readonly StoreStanding[];
   try {

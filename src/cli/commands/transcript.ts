@@ -4,9 +4,17 @@ import type { TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import { codeSpan, inertMarkdown } from "../../core/markdown.js";
 import type { JsonValue } from "../../core/json.js";
 import { printableJson } from "../../core/documents/printable-json.js";
-import { EXIT, type ExitCode, UsageError, print, printBlock, printJson, printNote } from "../output.js";
-import { notFound, read } from "../run-folder.js";
-import { withReader } from "../run-session.js";
+import {
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printBlock,
+  printJson,
+  printNote,
+} from "../terminal/output.js";
+import { notFound, read } from "../session/run-folder.js";
+import { withReader } from "../session/run-session.js";
 
 interface TranscriptOptions {
   readonly node?: string;

@@ -1,9 +1,9 @@
-import { lookAround } from "../environment.js";
-import { hostForBrowsers, portForBrowsers } from "../numbers.js";
-import { EXIT, type ExitCode, print } from "../output.js";
-import { startPage } from "../start-page.js";
-import { openTemporalSession } from "../temporal-session.js";
-import { interruption } from "../interruption.js";
+import { lookAround } from "../session/environment.js";
+import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
+import { EXIT, type ExitCode, print } from "../terminal/output.js";
+import { startPage } from "../serve/start-page.js";
+import { openTemporalSession } from "../session/temporal-session.js";
+import { interruption } from "../terminal/interruption.js";
 
 interface UiOptions {
   readonly port?: string;

@@ -1,8 +1,8 @@
 import type { Config } from "../../config.js";
 import { excerpt, listSome } from "../../core/text.js";
-import { UsageError } from "../output.js";
-import { modelOf } from "../model-options.js";
-import { amount } from "../numbers.js";
+import { UsageError } from "../terminal/output.js";
+import { modelOf } from "../options/model-options.js";
+import { amount } from "../options/numbers.js";
 
 /** What all runs of a command together may cost. */
 export class CostCap {

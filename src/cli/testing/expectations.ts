@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import type { ExpectedArtifact, PackageTest } from "../../core/package/package-test.js";
 import { excerpt, listSome } from "../../core/text.js";
-import type { RunOutcome } from "../run-outcome.js";
+import type { RunOutcome } from "../report/run-outcome.js";
 
 /** What came of a test's run. */
 export interface TestedRun {

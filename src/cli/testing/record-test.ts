@@ -14,9 +14,9 @@ import {
 } from "../../core/package/package-test.js";
 import { utf8Length } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
-import { CommandError } from "../output.js";
-import { read } from "../run-folder.js";
-import { eventsOf, outcomeOf } from "../run-outcome.js";
+import { CommandError } from "../terminal/output.js";
+import { read } from "../session/run-folder.js";
+import { eventsOf, outcomeOf } from "../report/run-outcome.js";
 import { answerIn } from "./recorded-answers.js";
 import { mapped, versionMark, versionTold } from "./file-versions.js";
 import { parseTest } from "./read-tests.js";

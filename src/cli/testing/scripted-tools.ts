@@ -5,7 +5,7 @@ import type { Agent } from "../../core/package/schemas.js";
 import { cutText } from "../../core/text.js";
 import { WrongArguments } from "../../tools/external/tool-source.js";
 import type { WorkerOptions } from "../../worker.js";
-import type { RunOutcome } from "../run-outcome.js";
+import type { RunOutcome } from "../report/run-outcome.js";
 
 type Tool = NonNullable<WorkerOptions["tools"]>[number];
 

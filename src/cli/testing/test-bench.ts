@@ -13,9 +13,9 @@ import { acquireEmbeddedServer } from "../../embedded/server.js";
 import { removeTree } from "../../store/packages/package-tree.js";
 import { type Store, openStore } from "../../store/store.js";
 import { type WorkerOptions, startWorker } from "../../worker.js";
-import { printNote } from "../output.js";
-import { localReader } from "../readers.js";
-import { IN_PASSING, installRuntime } from "../worker-runtime.js";
+import { printNote } from "../terminal/output.js";
+import { localReader } from "../session/readers.js";
+import { IN_PASSING, installRuntime } from "../session/worker-runtime.js";
 
 /** A Temporal of its own for tests, in a temporary directory that goes with it. */
 export interface TestBench {

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { requireSystemCode } from "../../core/system-code.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
-import { CommandError } from "../output.js";
+import { CommandError } from "../terminal/output.js";
 import { saveFile } from "../../store/disk/save-file.js";
 
 /** Writes a new file of a package, whole or not at all. Throws a sentence where one is there already. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { codecServerCommand } from "../../../src/cli/commands/codec-server.js";
-import { UsageError } from "../../../src/cli/output.js";
+import { UsageError } from "../../../src/cli/terminal/output.js";
 
 test.each([
   "http://127.0.0.1:8233,http://localhost:8233",

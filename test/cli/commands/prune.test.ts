@@ -2,7 +2,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { runsPruneCommand, storeGcCommand } from "../../../src/cli/commands/prune.js";
-import { UsageError } from "../../../src/cli/output.js";
+import { UsageError } from "../../../src/cli/terminal/output.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 afterEach(() => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { storeBackupCommand, storeRestoreCommand } from "../../../src/cli/commands/store.js";
-import { UsageError } from "../../../src/cli/output.js";
+import { UsageError } from "../../../src/cli/terminal/output.js";
 import { commandOutput } from "../../fakes/command-output.js";
 import { validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";

@@ -1,0 +1,200 @@
+import type { InterlockClient, RunHandle, RunReference } from "../../client/client.js";
+import { hasCode } from "../../client/interlock-error.js";
+import { printable } from "../../core/printable.js";
+import { isRunId, runIdIn } from "../../core/run/run-id.js";
+import { shellName } from "../../core/text.js";
+import type { Config } from "../../config.js";
+import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
+import type { Store } from "../../store/store.js";
+import type { StoreReader } from "../../contract/reads.js";
+import { isRefusedStart } from "../../contract/signed.js";
+import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
+import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
+import { UsageError, CommandError, printNote } from "../terminal/output.js";
+import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
+import { localReader } from "./readers.js";
+import { remoteReader } from "./remote-reader.js";
+import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
+import { taskFailureWords } from "./waiting-words.js";
+import { interruption } from "../terminal/interruption.js";
+
+/** What a command about runs works with. */
+export interface StoreSession {
+  readonly config: Config;
+  /** Undefined where none stands here. */
+  readonly store: Store | undefined;
+  readonly session: TemporalSession;
+  readonly signal: AbortSignal;
+}
+
+/** What a command about one run works with. */
+export interface RunSession extends StoreSession {
+  readonly run: RunHandle;
+  /** What the store on this machine says of the run; undefined where it does not hold it. */
+  readonly known: RunMetadata | undefined;
+  /** Reads the run's store, on this machine or elsewhere. */
+  readonly reader: StoreReader;
+}
+
+/** What a command that reads a run works with. */
+export interface RunReading extends Pick<RunSession, "reader" | "known" | "config" | "store"> {
+  /** Where the run is not of this machine. */
+  readonly session?: TemporalSession;
+}
+
+/**
+ * Opens a run's store for reading: with Temporal only where the run is not of this machine. `action` is given the run's own id, by
+ * whichever it was named. Throws `UsageError` for none.
+ */
+export async function withReader<T>(
+  runId: string,
+  action: (place: RunReading & { readonly runId: string }) => Promise<T>,
+): Promise<T> {
+  const { config, store } = await lookAround();
+  const known = await knownHere(store, runId);
+  if (known !== undefined && store !== undefined) {
+    return action({ config, store, known, reader: localReader(store, config), runId: known.runId });
+  }
+  return withRun(runId, ({ reader, session, run }) =>
+    action({ config, store, known, reader, session, runId: run.runId }),
+  );
+}
+
+/** The run, where the store of this machine holds it. Throws for an index that cannot be read. */
+async function knownHere(store: Store | undefined, runId: string): Promise<RunMetadata | undefined> {
+  const found = await store?.runs.findRun(runId);
+  const isFault = found?.ok === false && (found.error.code !== "E_RUN_NOT_FOUND" || isPruned(found.error));
+  if (isFault) throw notFound(runId, found.error);
+  return found?.ok === true ? found.value : undefined;
+}
+
+/** The session and the reader of a run that this machine does not hold: its workflow names the queue of its store. */
+export async function elsewhere(
+  session: TemporalSession,
+  run: RunHandle,
+): Promise<Pick<RunSession, "session" | "reader">> {
+  const taskQueue = await run.taskQueue().catch(async (error: unknown) => {
+    const isLost = hasCode(error, "E_RUN_NOT_FOUND");
+    // Its store may be that of the configured queue.
+    if (isLost && (await session.hasWorker())) return session.client.taskQueue;
+    throw error;
+  });
+  const there = sessionAt(session, taskQueue);
+  return { session: there, reader: remoteReader(there) };
+}
+
+/** Opens Temporal for a command, and closes it afterwards. */
+export async function withTemporal<T>(
+  { config, store }: Pick<StoreSession, "config" | "store">,
+  action: (place: StoreSession) => Promise<T>,
+): Promise<T> {
+  const signal = interruption();
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    return await action({ config, store, session, signal });
+  } finally {
+    await session.close();
+  }
+}
+
+/**
+ * Opens Temporal for a command about one run, and says in one sentence what goes wrong. The embedded server is not started
+ * for a run that this store does not hold. Throws `UsageError` for a run that nobody knows.
+ */
+export async function withRun<T>(
+  runId: string,
+  action: (place: RunSession) => Promise<T>,
+  adapt: (config: Config) => Config = (config) => config,
+): Promise<T> {
+  const { config: configured, store } = await lookAround();
+  const config = adapt(configured);
+  const known = await knownHere(store, runId);
+  // Temporal may know one that is not opened yet: it is asked where it runs.
+  if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
+  if (known === undefined && !(await isTemporalThere(config, store)))
+    throw noSuchRun(runId, !isTemporalSilent(store));
+  try {
+    return await withTemporal({ config, store }, async (place) => {
+      const run = await runOf(place.session.client, referenceOf(known) ?? runId);
+      const where =
+        known === undefined || store === undefined
+          ? await elsewhere(place.session, run)
+          : { reader: localReader(store, config) };
+      return action({ ...place, ...where, run, known }).catch(async (error: unknown) => {
+        throw error instanceof NoSuchRun ? ((await unopened(run)) ?? error) : error;
+      });
+    });
+  } catch (error) {
+    if (!hasCode(error, "E_RUN_NOT_FOUND")) throw error;
+    if (known === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
+    throw new CommandError(`${error.message} ${wayBackWords(known)}`, { cause: error });
+  }
+}
+
+/** What to do about a run that a store holds and Temporal no longer knows: one that has completed has nothing to go on with. */
+function wayBackWords({ runId, phase }: Pick<RunMetadata, "runId" | "phase">): string {
+  return phase === "completed"
+    ? `It has completed, and its files are kept: interlock status ${shellName(runId)}`
+    : `Start it again from its document with: interlock restore ${shellName(runId)}`;
+}
+
+/** What has become of a run that Temporal knows and no store does; undefined for one that a store has had. */
+export async function unopened(run: RunHandle): Promise<CommandError | undefined> {
+  const { runId } = run;
+  try {
+    if (await run.wasOpened()) return undefined;
+    const failure = await run.closedBy();
+    if (failure === undefined) {
+      return new CommandError(
+        `Run ${runId} is not opened yet, so that no store knows it. To see why: interlock status ${shellName(runId)}`,
+      );
+    }
+    const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${printable(`${failure.code}: ${failure.message}`)}`;
+    const isRefused = isRefusedStart(failure);
+    return new CommandError(
+      isRefused ? sentence : `${sentence}\nLet it go on with: interlock retry ${shellName(runId)}`,
+    );
+  } catch {
+    return undefined; // Temporal does not know it either
+  }
+}
+
+/** The run that is meant by now: under a workflow id there may be another one before somebody has said what they have to say. */
+async function runOf(client: InterlockClient, id: RunReference | string): Promise<RunHandle> {
+  const run = client.handle(id);
+  if (typeof id !== "string" || isRunId(runIdIn(id) ?? id)) return run;
+  const named = await run.identify().catch(() => undefined); // what the command itself will say
+  return named === undefined ? run : client.handle(named);
+}
+
+/** What the store knows of a run's ids. */
+export function referenceOf(known: RunMetadata | undefined): RunReference | undefined {
+  return known && { runId: known.runId, workflowId: workflowIdOfRun(known) };
+}
+
+const SILENCE_MS = 5_000;
+
+/** What an action that a worker has to answer gives, unless Ctrl-C comes first. */
+export async function unlessInterrupted<T>(
+  { signal, session, run }: Pick<RunSession, "signal" | "session" | "run">,
+  sentence: string,
+  action: Promise<T>,
+): Promise<T> {
+  const tellWhy = async (): Promise<void> => {
+    const work = await run.pendingWork({ signal: AbortSignal.timeout(SILENCE_MS) }).catch(() => undefined);
+    if (work === undefined) return; // Temporal is away, and that is said
+    const nobody = `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
+    printNote(work.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
+  };
+  const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
+  const interrupted = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new CommandError(sentence));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([action, interrupted]);
+  } finally {
+    clearTimeout(silence);
+  }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { unreachedWords } from "../../../src/cli/session/temporal-session.js";
+
+test.each([
+  "certificate has expired",
+  "self-signed certificate in certificate chain",
+  "unable to verify the first certificate",
+  "unable to get local issuer certificate",
+  "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
+])("a certificate that is not accepted is named, and no other address is advised: %s", (reason) => {
+  const words = unreachedWords("[::1]:7233", reason);
+  expect(words).toContain(`The certificate of [::1]:7233 is not accepted (${reason}).`);
+  expect(words).not.toContain("TEMPORAL_ADDRESS");
+});
+
+test("what the other side says of a client's certificate is not told of its own", () => {
+  expect(unreachedWords("a:7233", "tlsv13 alert certificate required")).toMatch(
+    /^No Temporal answers at a:7233/,
+  );
+});
+
+test("a Temporal that lets nobody in does answer, and no other address is advised", () => {
+  const words = unreachedWords("[::1]:7233", "Request unauthorized.", true);
+  expect(words).toMatch(
+    /^Temporal at \[::1\]:7233 does not let this in \(Request unauthorized\)\. TEMPORAL_API_KEY/,
+  );
+  expect(words).not.toContain("TEMPORAL_ADDRESS");
+});
+
+test("where nothing answers the address is to be checked", () => {
+  expect(unreachedWords("[::1]:7233", "connect ECONNREFUSED ::1:7233")).toContain("Check TEMPORAL_ADDRESS");
+});
