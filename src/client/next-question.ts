@@ -1,6 +1,7 @@
 import { pause } from "./abortable.js";
 import { isAway } from "./away.js";
 import { defined } from "../core/defined.js";
+import { nextPause } from "../core/pace.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOpenStatus } from "./execution-status.js";
@@ -19,8 +20,7 @@ interface Asked {
   executionStatus(): Promise<string>;
 }
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+const PACE = { shortestMs: 100, longestMs: 2_000 };
 
 /** The question in a run's state; undefined where it waits with none. */
 export function questionOf(state: RunState): RunQuestion | undefined {
@@ -39,7 +39,7 @@ export async function nextQuestion(
   given: Set<string>,
   signal: AbortSignal | undefined,
 ): Promise<RunQuestion | undefined> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = PACE.shortestMs; ; pauseMs = nextPause(PACE, pauseMs, false)) {
     signal?.throwIfAborted();
     const state = await run.state().catch(async (error: unknown) => {
       // Where no worker answers, the run may be over all the same.

@@ -19,6 +19,7 @@ import {
   storeWorkflowIdOf,
 } from "../contract/store-record.js";
 import { excerpt } from "../core/text.js";
+import { within } from "../model/within.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { version } from "./version.js";
@@ -75,12 +76,12 @@ export function announceStore(temporal: ClientOptions, store: Store): Announceme
       isOver = true;
       clearInterval(timer);
       saying = saying.then(() => quietly(true));
-      await Promise.race([saying, new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())]);
+      await within(LEAVE_MS, saying);
     },
     async stop() {
       isOver = true;
       clearInterval(timer);
-      await Promise.race([saying, new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())]);
+      await within(LEAVE_MS, saying);
     },
   };
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { loadConfig } from "../../config.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { startCodecServer } from "../../seal/codec-server.js";
 import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print } from "../terminal/output.js";
 import { notListening } from "../../environment/listen-address.js";
-import { interruption } from "../terminal/interruption.js";
+import { interruption, untilStopped } from "../terminal/interruption.js";
 
 interface CodecServerCommand {
   readonly port?: string;
@@ -45,7 +44,7 @@ export async function codecServerCommand({
   print(
     `temporal      TEMPORAL_CODEC_ENDPOINT=${server.address}/${token} temporal workflow show --workflow-id …`,
   );
-  if (!signal.aborted) await once(signal, "abort");
+  await untilStopped(signal);
   await server.close();
   return EXIT.done;
 }

@@ -22,7 +22,7 @@ import { type PageServer, startPage } from "../serve/start-page.js";
 import { movedStore } from "../serve/moved-store.js";
 import { openTemporalSession } from "../session/temporal-session.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../session/waiting-words.js";
-import { interruption } from "../terminal/interruption.js";
+import { interruption, untilStopped } from "../terminal/interruption.js";
 
 interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -106,11 +106,7 @@ async function serveUntil(
     if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
     if (!session.embedded) await noteMissingSearchAttributes(session.client);
-    const interrupted = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await Promise.race([worker.done, interrupted]);
+    await Promise.race([worker.done, untilStopped(signal)]);
     return EXIT.done;
   } finally {
     clearInterval(looking);

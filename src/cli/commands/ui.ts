@@ -3,7 +3,7 @@ import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
 import { EXIT, type ExitCode, print } from "../terminal/output.js";
 import { startPage } from "../serve/start-page.js";
 import { openTemporalSession } from "../session/temporal-session.js";
-import { interruption } from "../terminal/interruption.js";
+import { interruption, untilStopped } from "../terminal/interruption.js";
 
 interface UiOptions {
   readonly port?: string;
@@ -21,10 +21,7 @@ export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCo
   try {
     const page = await startPage(session, { config, store }, place);
     print("Stop with Ctrl-C.");
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilStopped(signal);
     await page.close();
     return EXIT.done;
   } finally {

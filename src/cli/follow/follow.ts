@@ -6,6 +6,7 @@ import { InterlockError, type RunHandle } from "../../client/client.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
+import { nextPause } from "../../core/pace.js";
 import { type Question, asksForBudget, questionIn } from "../../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../../core/run/run-state.js";
 import { answeredBy } from "../terminal/answer-text.js";
@@ -34,8 +35,7 @@ export interface FollowEnd {
   readonly asks?: AskedBelow;
 }
 
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 2_000;
+const PACE = { shortestMs: 200, longestMs: 2_000 };
 
 export interface FollowOptions {
   /** The last step that has been seen before. */
@@ -59,7 +59,7 @@ export async function followRun(
   let seen = since;
   const lower = new LowerRuns();
   let said: Said = { turn: "" };
-  let pauseMs = FIRST_PAUSE_MS;
+  let pauseMs = PACE.shortestMs;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
   const stop = AbortSignal.any([signal, watch.signal]);
@@ -85,7 +85,7 @@ export async function followRun(
       const { ended: before, standing: after } = await lower.newsOf(below);
       // The run above has gone on only when the one below it had ended.
       const news = [...before, ...state.progress.filter((line) => line.seq > seen), ...after];
-      pauseMs = news.length > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      pauseMs = nextPause(PACE, pauseMs, news.length > 0);
       view.show(state, news);
       seen = last;
       if (isOverPhase(state.phase)) {
@@ -100,7 +100,7 @@ export async function followRun(
           () => Promise.resolve(),
         );
         if (isAnswered === false) return { state, waiting: true, ...defined({ asks: askedBelow(below) }) };
-        pauseMs = FIRST_PAUSE_MS;
+        pauseMs = PACE.shortestMs;
       }
       await Promise.race([sleep(pauseMs, undefined, { signal }), ended]);
     }

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../client/abortable.js";
 import type { InterlockClient, RunHandle, RunReference } from "../../client/client.js";
 import { hasCode } from "../../client/interlock-error.js";
 import { printable } from "../../core/printable.js";
@@ -187,13 +188,10 @@ export async function unlessInterrupted<T>(
     printNote(work.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
   };
   const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
-  const interrupted = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(new CommandError(sentence));
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
   try {
-    return await Promise.race([action, interrupted]);
+    return await unlessAborted(signal, action);
+  } catch (error) {
+    throw signal.aborted ? new CommandError(sentence) : error;
   } finally {
     clearTimeout(silence);
   }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { constants } from "node:os";
 import { EXIT, outputClosed } from "./output.js";
 
@@ -35,6 +36,11 @@ export function interruption(): AbortSignal {
     });
   }
   return AbortSignal.any([controller.signal, outputClosed]);
+}
+
+/** Resolves when the signal has fired. */
+export async function untilStopped(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }
 
 /**
