@@ -80,7 +80,7 @@ const KNOWS_WHICH_TEMPORAL: readonly string[] = [
   "cli/commands/stores.ts",
   "cli/serve/start-page.ts",
   "cli/session/run-folder.ts",
-  "cli/session/waiting-words.ts",
+  "cli/session/standstill-words.ts",
   "cli/session/web-link.ts",
   "cli/start/start-run.ts",
   "doctor/check-temporal.ts",

@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type RunView, followRun } from "../../src/cli/follow/follow.js";
-import { type Standing, waitingLines } from "../../src/cli/session/waiting-words.js";
+import { type Standing, waitingLines } from "../../src/cli/report/waiting-words.js";
 import type { RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
 import { startWorker } from "../../src/worker.js";

@@ -21,8 +21,8 @@ import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../se
 import { type PageServer, startPage } from "../serve/start-page.js";
 import { movedStore } from "../serve/moved-store.js";
 import { openTemporalSession } from "../session/temporal-session.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../session/waiting-words.js";
 import { interruption, untilStopped } from "../terminal/interruption.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../session/standstill-words.js";
 
 interface ServeOptions {
   /** Nothing is said of the runs. */

@@ -10,7 +10,7 @@ import { referenceOf, withTemporal } from "../session/run-session.js";
 import { reportDetached } from "../start/start-run.js";
 import type { TemporalSession } from "../session/temporal-session.js";
 import { wordsOf } from "../../core/system-code.js";
-import { noWorkerHint } from "../session/waiting-words.js";
+import { noWorkerHint } from "../session/standstill-words.js";
 
 interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;

@@ -13,7 +13,7 @@ import { isElsewhere, runElsewhere } from "../start/run-elsewhere.js";
 import { type PreparedRun, bringAnotherWorker, followAndReport, reportDetached } from "../start/start-run.js";
 import { openTemporalSession } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
-import { noWorkerHint } from "../session/waiting-words.js";
+import { noWorkerHint } from "../session/standstill-words.js";
 
 interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;

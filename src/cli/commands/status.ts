@@ -9,7 +9,7 @@ import { printReport, reportFromStore } from "../report/run-report.js";
 import { EMBEDDED_WEB_UI } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import type { JsonChoice } from "../options/common-options.js";
-import { noWorkerHint } from "../session/waiting-words.js";
+import { noWorkerHint } from "../session/standstill-words.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from

@@ -27,7 +27,7 @@ import { webLinkOf } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import { shellName } from "../../core/text.js";
 import { interruption } from "../terminal/interruption.js";
-import { noWorkerHint } from "../session/waiting-words.js";
+import { noWorkerHint } from "../session/standstill-words.js";
 
 interface WatchOptions {
   readonly tail?: string;

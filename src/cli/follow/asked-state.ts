@@ -3,7 +3,7 @@ import type { RunHandle } from "../../client/client.js";
 import { isUnanswered } from "../../client/grpc-status.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { CommandError } from "../terminal/output.js";
-import { taskFailureWords } from "../session/waiting-words.js";
+import { taskFailureWords } from "../session/standstill-words.js";
 
 /** What of a run is asked. */
 type Asked = Pick<RunHandle, "runId" | "state" | "pendingWork" | "requireOpen">;

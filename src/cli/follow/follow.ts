@@ -13,7 +13,7 @@ import { answeredBy } from "../terminal/answer-text.js";
 import { stateOf } from "./asked-state.js";
 import { printNote } from "../terminal/output.js";
 import { type AskedBelow, askedBelow } from "../report/run-report.js";
-import type { Standing } from "../session/waiting-words.js";
+import type { Standing } from "../report/waiting-words.js";
 import { type Said, type WorkSource, watchWork } from "./watch-work.js";
 import { isOverPhase } from "../../core/run/phase.js";
 

@@ -1,6 +1,6 @@
 import { printable, printableLines } from "../../core/printable.js";
 import { mostCellWidth } from "../terminal/cell-width.js";
-import { type Standing, progressWords, waitingLines } from "../session/waiting-words.js";
+import { type Standing, progressWords, waitingLines } from "../report/waiting-words.js";
 
 /** A line that is taken back when it changes: it must fit into one of the terminal's. */
 export interface BlockLine {

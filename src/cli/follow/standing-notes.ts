@@ -1,6 +1,6 @@
 import { type BlockLine, blockOf, isSame } from "./live-block.js";
 import { eraseNotes, noteRoom, printFaintNote, printNote } from "../terminal/output.js";
-import { type Standing, noticesOf } from "../session/waiting-words.js";
+import { type Standing, noticesOf } from "../report/waiting-words.js";
 
 /** For pipes, logs and CI: what a run waits for, each change of it once. */
 export function notesOfChanges(): (standing: Standing) => void {

@@ -6,7 +6,7 @@ import { outputIsTerminal, print, printJson } from "../terminal/output.js";
 import { notesAreRedrawn } from "../terminal/redraw.js";
 import { twoDigits } from "../terminal/time-of-day.js";
 import { RedrawnBlock, notesOfChanges } from "./standing-notes.js";
-import type { Standing } from "../session/waiting-words.js";
+import type { Standing } from "../report/waiting-words.js";
 
 /** What somebody who watches a run is shown. */
 export interface WatchView {

@@ -21,9 +21,9 @@ import { queueStandingOf } from "../session/queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf, tellsOf } from "./run-report.js";
 import { elsewhere, referenceOf, unopened } from "../session/run-session.js";
 import { type TemporalSession, openTemporalSession } from "../session/temporal-session.js";
-import { taskFailureWords, noWorkerHint } from "../session/waiting-words.js";
 import { webLinkOf } from "../session/web-link.js";
 import { interruption } from "../terminal/interruption.js";
+import { taskFailureWords, noWorkerHint } from "../session/standstill-words.js";
 
 /** A worker that was killed elsewhere counts for a minute after its last poll. One that is alive answers sooner. */
 const QUERY_TIMEOUT_MS = 5_000;

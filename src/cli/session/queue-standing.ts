@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.js";
 import { mayLive } from "../../worker/worker-identity.js";
 import { notPolledSince, sentenceTime } from "./known-stores.js";
 import type { TemporalSession } from "./temporal-session.js";
-import { noWorkerHint } from "./waiting-words.js";
+import { noWorkerHint } from "./standstill-words.js";
 
 /** Whether somebody works on a run: on the queue that it is on, of whichever store. */
 export interface QueueStanding {

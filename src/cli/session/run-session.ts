@@ -16,8 +16,8 @@ import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { remoteReader } from "./remote-reader.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
-import { taskFailureWords } from "./waiting-words.js";
 import { interruption } from "../terminal/interruption.js";
+import { taskFailureWords } from "./standstill-words.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {

@@ -14,11 +14,11 @@ import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../../worker.js";
 import { isNobodyThere, noStoreWords } from "./environment.js";
 import { UsageError, CommandError, NoTemporal, printNote } from "../terminal/output.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./waiting-words.js";
 import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
 import { wordsOf } from "../../core/system-code.js";
 import { timeOf } from "../terminal/time-of-day.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./standstill-words.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {

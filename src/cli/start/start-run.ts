@@ -14,7 +14,7 @@ import { liveView, plainView } from "../follow/run-views.js";
 import type { TemporalSession } from "../session/temporal-session.js";
 import { webLinkOf } from "../session/web-link.js";
 import { wordsOf } from "../../core/system-code.js";
-import { noWorkerHint } from "../session/waiting-words.js";
+import { noWorkerHint } from "../session/standstill-words.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {

@@ -5,7 +5,7 @@ import type { JsonReadName, StoreReader } from "../../../src/contract/reads.js";
 import { ok } from "../../../src/core/errors.js";
 import { liveAnswers } from "../../../src/cli/follow/live-answers.js";
 import type { LiveAnswer } from "../../../src/store/runs/live-answer.js";
-import type { Standing } from "../../../src/cli/session/waiting-words.js";
+import type { Standing } from "../../../src/cli/report/waiting-words.js";
 import { type Said, type WorkSource, watchWork } from "../../../src/cli/follow/watch-work.js";
 
 /* What somebody who watches from elsewhere asks of the server: each question costs it a little. */

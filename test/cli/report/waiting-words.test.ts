@@ -6,7 +6,7 @@ import {
   noticesOf,
   waitingLines,
   waitsForWorker,
-} from "../../../src/cli/session/waiting-words.js";
+} from "../../../src/cli/report/waiting-words.js";
 import type { PendingActivity } from "../../../src/client/pending-work.js";
 
 const NOW = Date.parse("2026-03-04T05:06:42.000Z");

@@ -1,6 +1,6 @@
-import { ended, shellName } from "../../core/text.js";
-import type { PendingActivity, PendingWork, TaskFailure } from "../../client/pending-work.js";
-import { printable } from "../../core/printable.js";
+import { ended } from "../../core/text.js";
+import type { PendingActivity, PendingWork } from "../../client/pending-work.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK, taskFailureWords } from "../session/standstill-words.js";
 import type { LiveAnswer } from "../../store/runs/live-answer.js";
 
 /** What a run waits for, as those who follow it see it. Pure words: whoever prints them makes them printable. */
@@ -40,10 +40,6 @@ export interface Notice {
   readonly key: string;
   readonly text: string;
 }
-
-export const TEMPORAL_AWAY = "Temporal does not answer any more. It is asked again until it does.";
-export const TEMPORAL_BACK = "Temporal answers again.";
-export const WORKER_ENDS = "The worker ends what it is at. That takes 20 seconds at most.";
 
 /** What somebody who reads a pipe is told: one sentence for each change. */
 export function noticesOf(standing: Standing): readonly Notice[] {
@@ -146,11 +142,6 @@ export function progressWords({ thinking, calls, shown }: WatchedAnswer): string
   return thinking === 0 || shown.trim() !== "" ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
 }
 
-/** Why a run stands still, and what ends that: as one paragraph. */
-export function taskFailureWords(runId: string, { attempt, message }: TaskFailure): string {
-  return `The run stands still: its workflow task fails, attempt ${attempt}: ${printable(message)} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry ${shellName(runId)}`;
-}
-
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */
 export function workWords(activity: PendingActivity, now: number): string {
   const { standing, startedAt, attempt, maximumAttempts } = activity;
@@ -241,15 +232,4 @@ function waitUntil(at: string, now: number): string {
   if (seconds < 600) return `${seconds} s`;
   const minutes = Math.ceil(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** What to do about a queue that nobody polls. `isHere`: it is that of the store on this machine; `since`: as `sentenceTime` gives it. */
-export function noWorkerHint(
-  { embedded, isHere }: { readonly embedded: boolean; readonly isHere: boolean },
-  taskQueue: string,
-  since = "",
-): string {
-  const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
-  const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
-  return `No worker polls the task queue "${printable(taskQueue)}"${since}: the run waits until one does. ${how}`;
 }
