@@ -9,7 +9,7 @@ import type { Finding } from "../core/package/findings.js";
 import type { NodeType } from "../core/package/schemas.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import type { LastUserAnswer, ModelState, RunBelowState } from "../core/run/run-state.js";
+import type { ModelState, RunBelowState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 
 /* What the API says of runs and packages. */
@@ -21,7 +21,6 @@ export interface RunRow extends Omit<ListedRun, "workflowType"> {
 
 export interface RunsPage {
   readonly runs: readonly RunRow[];
-  readonly offset: number;
   /** There are more after these. */
   readonly more: boolean;
 }
@@ -72,14 +71,11 @@ export interface RunStanding {
   readonly phase: RunPhase;
   readonly paused: boolean;
   readonly nodeId: string;
-  readonly visit: number;
-  readonly turn: number;
   readonly stepsCompleted: readonly string[];
   readonly variables: JsonObject;
   readonly artifacts: readonly string[];
   /** Whole. `id` is what `answer` takes; one with the code `BUDGET_EXCEEDED` takes `raise`. */
   readonly question?: StandingQuestion;
-  readonly lastAnswer?: LastUserAnswer;
   readonly failure?: Fault;
   readonly budget: Budget;
   readonly usage: Usage;
@@ -112,7 +108,6 @@ export interface GraphNode {
   readonly type: NodeType;
   readonly title?: string;
   readonly agentId?: string;
-  readonly outputs?: readonly string[];
   /** How often it was entered. */
   readonly visits: number;
   /** The run stands here; of one that has failed: it has failed here. */
@@ -174,7 +169,7 @@ export interface PackageWorkflow {
   readonly id: string;
   readonly isEntry: boolean;
   readonly entryNodeId: string;
-  readonly nodes: readonly Pick<GraphNode, "id" | "type" | "title" | "agentId" | "outputs">[];
+  readonly nodes: readonly Pick<GraphNode, "id" | "type" | "title" | "agentId">[];
   readonly edges: readonly Pick<GraphEdge, "from" | "to" | "label" | "isDefault" | "conditionText">[];
 }
 

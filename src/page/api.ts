@@ -234,12 +234,8 @@ export interface SessionFacts {
   readonly namespace: string;
   /** The queue of the store at hand: what `start` uses where no store is named. */
   readonly taskQueue: string;
-  /** Base URL of Temporal's Web UI, where it is known. */
-  readonly webUi: string | null;
   /** The command that starts a worker of a store for this Temporal. */
   readonly startWorker: string;
-  /** Who answers are said to be from. */
-  readonly by: string;
 }
 
 /** What a listing is narrowed to, as in `interlock runs`. */
@@ -355,5 +351,4 @@ export interface StartRequest extends OfStore {
 export type Done = { readonly done: true };
 export interface Started {
   readonly runId: string;
-  readonly workflowId: string;
 }

@@ -74,6 +74,6 @@ export async function startAction(
   return startedOf(await client.onQueue(taskQueue).start(start));
 }
 
-function startedOf({ runId, workflowId }: RunHandle): Started {
-  return { runId, workflowId };
+function startedOf({ runId }: RunHandle): Started {
+  return { runId };
 }

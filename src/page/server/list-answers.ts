@@ -14,9 +14,9 @@ import { someAtOnce } from "../../core/some-at-once.js";
 const DEFAULT_PAGE = 50;
 const MAX_QUESTIONS = 200;
 
-export function sessionAnswer({ client, version, webUi, startWorker, by }: PageDeps): RouteAnswer<"session"> {
+export function sessionAnswer({ client, version, startWorker }: PageDeps): RouteAnswer<"session"> {
   const { namespace, taskQueue } = client;
-  return { version, namespace, taskQueue, webUi: webUi ?? null, startWorker, by };
+  return { version, namespace, taskQueue, startWorker };
 }
 
 /** One more is asked for than is shown: that says whether there are more. */
@@ -31,7 +31,7 @@ export async function runsAnswer(
   };
   const last = Math.min(offset + limit, MAX_RUNS_LISTED);
   const runs = await client.runs(filter, last + 1);
-  return { runs: runs.slice(offset, last).map(rowOf), offset, more: runs.length > last };
+  return { runs: runs.slice(offset, last).map(rowOf), more: runs.length > last };
 }
 
 /** A run of a listing as the page shows it. */
@@ -81,8 +81,8 @@ export async function packageAnswer(
       id,
       isEntry,
       entryNodeId: graph.entryNodeId,
-      nodes: graph.nodes.map(({ id: nodeId, type, title, agentId, outputs }) => {
-        return { id: nodeId, type, ...defined({ title, agentId, outputs }) };
+      nodes: graph.nodes.map(({ id: nodeId, type, title, agentId }) => {
+        return { id: nodeId, type, ...defined({ title, agentId }) };
       }),
       edges: graph.edges.map(edgeFacts),
     })),

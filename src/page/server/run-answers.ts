@@ -42,14 +42,12 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
     place.reader.ask("read.run", { run: place.runId }),
   ]);
   const { metadata, projectRoot, standing, usageByNode = [] } = answered(read);
-  const { phase, paused, currentNodeId, visit, turn, stepsCompleted, variables } = state;
-  const { question, lastAnswer, failure, budget, usage, model } = state;
+  const { phase, paused, currentNodeId, stepsCompleted, variables } = state;
+  const { question, failure, budget, usage, model } = state;
   return {
     phase,
     paused,
     nodeId: currentNodeId,
-    visit,
-    turn,
     stepsCompleted,
     variables,
     artifacts: state.earlierArtifacts === undefined ? state.artifacts : standing.artifacts,
@@ -59,7 +57,7 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
     budget,
     usage,
     usageByNode,
-    ...defined({ lastAnswer, failure, model, below, problem: standing.problem }),
+    ...defined({ failure, model, below, problem: standing.problem }),
     stored: metadata,
     projectRoot,
   };
@@ -107,10 +105,10 @@ function graphOn(
     graph.edges.some(({ from, to }) => from === move.from && to === move.to);
   return {
     entryNodeId: graph.entryNodeId,
-    nodes: graph.nodes.map(({ id, type, title, agentId, outputs }) => ({
+    nodes: graph.nodes.map(({ id, type, title, agentId }) => ({
       id,
       type,
-      ...defined({ title, agentId, outputs }),
+      ...defined({ title, agentId }),
       visits: (entered.get(id) ?? 0) + (lasts === id ? 1 : 0),
       isCurrent: state.phase !== "completed" && id === state.currentNodeId,
       isDone: done.has(id),
