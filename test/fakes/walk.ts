@@ -59,3 +59,10 @@ export function intentOf(request: ChatRequestBody | undefined): string | undefin
   const directive = request?.messages.findLast(({ content }) => content?.startsWith("RUN_DIRECTIVE"));
   return /intent: (\w+)/.exec(directive?.content ?? "")?.[1];
 }
+
+/** Asks until it is answered, then walks. */
+export const asksFirst = (request: ChatRequestBody): ScriptedAnswer => {
+  const isBegun = intentOf(request) === "continue";
+  if (!isBegun && !wordsIn(request).includes("The customer's.")) return { content: "Whose story?" };
+  return straightOn(request);
+};

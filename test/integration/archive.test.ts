@@ -6,7 +6,7 @@ import { exportRun } from "../../src/client/export-run.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { finishedRun, openBench, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 /** The files of an archive, by name. */
@@ -32,12 +32,6 @@ interface History {
 function eventTypes(file: Buffer | undefined): readonly string[] {
   const { events } = JSON.parse(file?.toString("utf8") ?? "") as { events: { eventType: string }[] };
   return events.map(({ eventType }) => eventType);
-}
-
-async function finishedRun(bench: Bench) {
-  const run = await bench.start(twoNodePackage(), { input: "Paint it." });
-  await run.result();
-  return run;
 }
 
 describe("export and replay", () => {

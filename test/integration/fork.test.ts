@@ -7,7 +7,7 @@ import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, finishedRun, openBench, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const write = (path: string, content: string) => call("fs_write", { path: `@project/${path}`, content });
@@ -21,12 +21,6 @@ const writing: Script = (request) => {
   if (nodeOf(request) === "ask") return { calls: [write("artifacts/out.md", "first\n"), ...calls] };
   return { calls: [write("artifacts/out.md", "second\n"), write("artifacts/two.md", "two\n"), ...calls] };
 };
-
-async function finishedRun(bench: Bench) {
-  const run = await bench.start(twoNodePackage(), { input: "Paint it." });
-  await run.result();
-  return run;
-}
 
 async function newProject(bench: Bench, files: Record<string, string> = {}): Promise<string> {
   const dir = join(dirname(bench.projectRoot), "elsewhere");

@@ -2,27 +2,18 @@ import { mkdir, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
-import { valueOf } from "../fakes/run-world.js";
 import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, copyRoom, openBench, until } from "./harness.js";
+import { askedRun, copyRoom, openBench, until } from "./harness.js";
 import { Shell, jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
-
-async function waitingRun(bench: Bench) {
-  const run = await bench.start(twoNodePackage());
-  await until(run, "waiting-user");
-  // A run says that it waits a moment before its files do.
-  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
-  return run;
-}
 
 test(
   "every command about a run works from a machine that has nothing but the address, and says what it says at hand",
   { tags: "slow" },
   async () => {
     const bench = await openBench(WRITES_AND_ASKS_TWICE);
-    const run = await waitingRun(bench);
+    const run = await askedRun(bench);
     const { runId } = run;
     const there = await strangerShell(bench);
     const here = shellOf(bench);
@@ -86,7 +77,7 @@ test(
   { tags: "slow" },
   async () => {
     const bench = await openBench(WRITES_AND_ASKS_TWICE);
-    const { runId } = await waitingRun(bench);
+    const { runId } = await askedRun(bench);
     const there = await strangerShell(bench);
     const dir = join(there.dir, "out");
     await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 0 });
@@ -134,7 +125,7 @@ test(
   { tags: "slow" },
   async () => {
     const bench = await openBench(WRITES_AND_ASKS_TWICE);
-    const run = await waitingRun(bench);
+    const run = await askedRun(bench);
     await writeFile(join((await bench.filesOf(run)).stateDir, "workflow.md"), "no document");
     const [here, there] = [shellOf(bench), await strangerShell(bench)];
     for (const command of ["status", "transcript"]) {

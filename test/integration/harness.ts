@@ -22,6 +22,7 @@ import { type Place, openPlace } from "../fakes/place.js";
 import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
 export interface Bench extends Omit<Place, "close"> {
@@ -188,4 +189,24 @@ export async function until(run: RunHandle, phase: string) {
     throw new Error(`The run is ${state.phase}: ${JSON.stringify(state.failure)}`);
   });
   return state;
+}
+
+/** Waits until a run waits for an answer, also by its files: it says so a moment before they do. */
+export async function untilAsked(bench: Bench, run: RunHandle): Promise<void> {
+  await until(run, "waiting-user");
+  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
+}
+
+/** A run of two nodes that waits for an answer, as the bench's script has it. */
+export async function askedRun(bench: Bench): Promise<RunHandle> {
+  const run = await bench.start(twoNodePackage());
+  await untilAsked(bench, run);
+  return run;
+}
+
+/** A run of two nodes that is over, as the bench's script has it. */
+export async function finishedRun(bench: Bench): Promise<RunHandle> {
+  const run = await bench.start(twoNodePackage(), { input: "Paint it." });
+  await run.result();
+  return run;
 }

@@ -7,11 +7,10 @@ import type { PackageTest } from "../../src/core/package/package-test.js";
 import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { eventually } from "../fakes/eventually.js";
-import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
-import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { type Bench, askedRun, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 import { Shell, jsonOf, shellOf } from "./shell.js";
 
 const results = ({ messages }: ChatRequestBody) =>
@@ -114,12 +113,7 @@ describe("interlock package test --record", () => {
     { tags: "slow" },
     async () => {
       const { bench, shell } = await benchWithPackage(careful);
-      const run = await bench.start(twoNodePackage());
-      await until(run, "waiting-user");
-      // A run says that it waits a moment before its files do.
-      await eventually(
-        async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user",
-      );
+      const run = await askedRun(bench);
       const short = run.runId.slice(0, 8);
       const recorded = await record(shell, short, "--json");
       expect(jsonOf(recorded)).toEqual({

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { appendFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import type { RunHandle } from "../../src/client/client.js";
 import { MAX_ANSWER_BYTES, MAX_STREAMS, type PageFault } from "../../src/page/api.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 import { eventually } from "../fakes/eventually.js";
@@ -10,7 +9,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { step } from "../fakes/walk.js";
-import { type Bench, openBench, until, writeTree } from "./harness.js";
+import { type Bench, askedRun, openBench, until, writeTree } from "./harness.js";
 import { openPage } from "./open-page.js";
 
 /** Writes a file twice, tries a way that is closed, asks, and goes on. */
@@ -31,13 +30,6 @@ const STORY = [
 
 function errorIn(body: string): PageFault["error"] {
   return (JSON.parse(body) as PageFault).error;
-}
-
-async function askedRun(bench: Bench): Promise<RunHandle> {
-  const run = await bench.start(twoNodePackage());
-  await until(run, "waiting-user");
-  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
-  return run;
 }
 
 test("a run is found, looked at from all sides, answered, and followed to its end", async () => {

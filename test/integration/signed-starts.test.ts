@@ -18,19 +18,12 @@ import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
 import { tellSideBySide } from "../fakes/side-by-side.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
-import { intentOf, roundAndRound, straightOn, wordsIn } from "../fakes/walk.js";
+import { asksFirst, roundAndRound } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, copyRoom, openBench, signedClient, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf, strangerShell } from "./shell.js";
 
 const run = promisify(execFile);
-
-/** Asks until it is answered, then walks. */
-const asksFirst: Script = (request) => {
-  const isBegun = intentOf(request) === "continue";
-  if (!isBegun && !wordsIn(request).includes("The customer's.")) return { content: "Whose story?" };
-  return straightOn(request);
-};
 
 const REFUSED = {
   code: "E_PRECONDITION_FAILED",

@@ -10,22 +10,14 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { RunState } from "../../src/core/run/run-state.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";
-import type { Script } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
+import { asksFirst } from "../fakes/walk.js";
 import { valueOf } from "../fakes/run-world.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { MAIN, ROOT, jsonOf, shellOf } from "./shell.js";
 
 const run = promisify(execFile);
-
-/** Asks until it is answered, then walks. */
-const asksFirst: Script = (request) => {
-  const isBegun = intentOf(request) === "continue";
-  if (!isBegun && !wordsIn(request).includes("The customer's.")) return { content: "Whose story?" };
-  return straightOn(request);
-};
 
 /** The package that the page speaks of: two nodes, with its name. */
 async function installStory(bench: Bench, version = "1.0.0"): Promise<string> {

@@ -20,8 +20,7 @@ import { StoreAnswers } from "../../src/reads/store-answers.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
-import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, signedClient, until } from "./harness.js";
+import { type Bench, askedRun, openBench, signedClient } from "./harness.js";
 
 const LARGE = "Each line of this file is like the one before it.\n".repeat(12_000); // of several pages
 const SECRET = "THE-SECRET-OF-SOMEBODY";
@@ -49,18 +48,9 @@ function pagesOf({ client, store }: Bench): PageSource {
   return remotePages({ temporal: client.temporal, namespace: "default", taskQueue: store.taskQueue });
 }
 
-/** A run that has written what the script says, and waits. */
-async function askedRun(bench: Bench): Promise<string> {
-  const run = await bench.start(twoNodePackage());
-  await until(run, "waiting-user");
-  // A run says that it waits a moment before its files do.
-  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
-  return run.runId;
-}
-
 test("a store says the same over Temporal as at hand, to the byte", { tags: "slow" }, async () => {
   const bench = await openBench(WRITES);
-  const run = await askedRun(bench);
+  const { runId: run } = await askedRun(bench);
   const { here, there } = readersOf(bench);
   const files = valueOf(await here.ask("read.files", { run }));
   const large = files.files.find(({ name }) => name.startsWith("blobs/"))?.name ?? "";
@@ -141,7 +131,7 @@ test("a store says the same over Temporal as at hand, to the byte", { tags: "slo
 
 test("a question leaves nothing on the server, and no page is larger than a payload may be", async () => {
   const bench = await openBench(WRITES);
-  const run = await askedRun(bench);
+  const { runId: run } = await askedRun(bench);
   await writeFile(join(bench.projectRoot, "artifacts/sub/large.md"), LARGE);
   const page = valueOf(
     await pagesOf(bench)("read.artifact", { question: { run, path: "artifacts/sub/large.md" } }),
@@ -162,7 +152,7 @@ async function executionsOn({ client, store }: Bench): Promise<readonly string[]
 
 test("an artifact is what the run has recorded, in a root that is registered, and no link", async () => {
   const bench = await openBench(WRITES);
-  const run = await askedRun(bench);
+  const { runId: run } = await askedRun(bench);
   await writeFile(join(bench.projectRoot, "secret.txt"), SECRET);
   await writeFile(join(bench.dir, "outside.txt"), SECRET);
   const { there } = readersOf(bench);
@@ -204,7 +194,7 @@ test("an artifact is what the run has recorded, in a root that is registered, an
 test("a run whose project is registered no longer hands out no artifact", async () => {
   const bench = await openBench(WRITES, { INTERLOCK_PROJECT_ROOTS: "" });
   valueOf(await bench.store.roots.add(bench.projectRoot, "write"));
-  const run = await askedRun(bench);
+  const { runId: run } = await askedRun(bench);
   const { there } = readersOf(bench);
   const get = () => wholeFile(there.bytes("read.artifact", { run, path: "artifacts/small.md" }));
   await expect(get()).resolves.toHaveLength(8);
@@ -218,7 +208,7 @@ test("a run whose project is registered no longer hands out no artifact", async 
 
 test("garbage, forged ids and the questions of another store are refused with a sentence, and nothing is changed", async () => {
   const bench = await openBench(WRITES);
-  const run = await askedRun(bench);
+  const { runId: run } = await askedRun(bench);
   const ask = (name: string, ...args: unknown[]) =>
     bench.client.temporal.activity.execute<{ ok: boolean; error: { code: string; message: string } }>(name, {
       id: randomUUID(),
@@ -322,7 +312,7 @@ test(
   async () => {
     const address = await oldServer();
     const bench = await openBench(WRITES, { TEMPORAL_ADDRESS: address });
-    const run = await askedRun(bench);
+    const { runId: run } = await askedRun(bench);
     const { here, there } = readersOf(bench);
     for (const question of [{ run }, { run: "nobody" }]) {
       const [one, other] = await Promise.all([

@@ -6,22 +6,10 @@ import { expect, test } from "vitest";
 import { InterlockError, type RunHandle } from "../../src/client/client.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 import { eventually } from "../fakes/eventually.js";
-import { valueOf } from "../fakes/run-world.js";
 import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, askedRun, openBench, until, untilAsked } from "./harness.js";
 import { MAIN, shellOf, strangerShell } from "./shell.js";
-
-async function waiting(bench: Bench, run: RunHandle): Promise<void> {
-  await until(run, "waiting-user");
-  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
-}
-
-async function waitingRun(bench: Bench): Promise<RunHandle> {
-  const run = await bench.start(twoNodePackage());
-  await waiting(bench, run);
-  return run;
-}
 
 function eventsIn(stdout: string): RunEvent[] {
   return stdout
@@ -43,7 +31,7 @@ test(
   { tags: "slow" },
   async () => {
     const bench = await openBench(WRITES_AND_ASKS_TWICE);
-    const run = await waitingRun(bench);
+    const run = await askedRun(bench);
     const schema = JSON.parse(
       await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
     ) as object;
@@ -86,7 +74,7 @@ test(
       shell.run(["watch", run.runId, "--events"]),
     );
     await bench.startAnotherWorker();
-    await waiting(bench, run);
+    await untilAsked(bench, run);
     for (const { stdout, code } of await Promise.all(watchers)) {
       expect(known(eventsIn(stdout))).toEqual(await logged(bench, run));
       expect(code).toBe(3);
@@ -167,7 +155,7 @@ test("a run that has failed before any store knew it is watched to its failure",
 
 test("a failed run that was let go on and failed before it was opened is told by the newer failure, and where it stood", async () => {
   const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  const run = await waitingRun(bench);
+  const run = await askedRun(bench);
   await run.cancel();
   await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   await rename(bench.projectRoot, `${bench.projectRoot}-moved`);
@@ -190,7 +178,7 @@ test("a worker tells of each event that it writes, once, as whoever reads the lo
     told.push(event);
     throw new Error("an observer's own trouble");
   });
-  const run = await waitingRun(bench);
+  const run = await askedRun(bench);
   const read: RunEvent[] = [];
   for await (const event of run.events()) {
     read.push(event);
@@ -217,7 +205,7 @@ test(
       let said = "";
       child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
       const ended = new Promise((resolve) => child.once("close", resolve));
-      await waiting(bench, run);
+      await untilAsked(bench, run);
       await run.cancel();
       await expect(run.result()).rejects.toThrow(InterlockError);
       child.kill("SIGTERM");

@@ -6,10 +6,8 @@ import { InterlockError } from "../../../src/client/interlock-error.js";
 import { TemporalCliError } from "../../../src/embedded/find-cli.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 import { unexpected } from "../../../src/cli/session/unexpected.js";
+import { grpc } from "../../fakes/grpc-error.js";
 
-/** As gRPC throws it. */
-const grpc = (code: number, details: string) =>
-  Object.assign(new Error(`${code} X: ${details}`), { code, details, metadata: {} });
 const wrapped = (cause: Error) => new ServiceError("Failed to describe workflow", { cause });
 
 /** As a worker's core does. */

@@ -5,6 +5,7 @@ import { InterlockError, toInterlockError } from "../../../src/client/interlock-
 import { answered, toRefusal } from "../../../src/page/server/faults.js";
 import { readiness } from "../../../src/page/server/readiness.js";
 import { pruned } from "../../../src/store/runs/place-run.js";
+import { grpc } from "../../fakes/grpc-error.js";
 
 test("a run that was pruned is not told of as one that its store has never known", () => {
   const unknown = {
@@ -36,10 +37,6 @@ test.each([
     message: expect.stringContaining("interlock runs") as string,
   });
 });
-
-/** As gRPC throws it. */
-const grpc = (code: number, details: string) =>
-  Object.assign(new Error(`${code} X: ${details}`), { code, details, metadata: {} });
 
 test.each([
   [grpc(5, "Namespace nope is not found."), "TEMPORAL_NAMESPACE names it"],
