@@ -78,10 +78,10 @@ const KNOWS_WHICH_TEMPORAL: readonly string[] = [
   "cli/commands/inbox.ts",
   "cli/commands/runs.ts",
   "cli/commands/stores.ts",
+  "cli/follow/follow-and-report.ts",
   "cli/serve/start-page.ts",
   "cli/session/run-folder.ts",
   "cli/session/standstill-words.ts",
   "cli/session/web-link.ts",
-  "cli/start/start-run.ts",
   "doctor/check-temporal.ts",
 ];

@@ -2,15 +2,25 @@ import { resolve } from "node:path";
 import type { Config } from "../../config.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
-import { type BundleChoice, bundleRunThere, existing, prepareBundleRun } from "./bundle-run.js";
-import { type RunChoice, graphRunThere, prepareRun, refuseNoPackage } from "../start/graph-run.js";
+import {
+  type BundleChoice,
+  bundleRunThere,
+  existing,
+  prepareBundleRun,
+} from "../start/prepare-bundle-run.js";
+import { type RunChoice, graphRunThere, prepareRun, refuseNoPackage } from "../start/prepare-graph-run.js";
 import { openEnvironment } from "../session/environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, printNote, usable } from "../terminal/output.js";
 import { type ModelChoice, configFor } from "../options/model-options.js";
 import { printInput } from "../start/print-input.js";
 import { localReader } from "../session/readers.js";
 import { isElsewhere, runElsewhere } from "../start/run-elsewhere.js";
-import { type PreparedRun, bringAnotherWorker, followAndReport, reportDetached } from "../start/start-run.js";
+import {
+  type PreparedRun,
+  bringAnotherWorker,
+  followAndReport,
+  reportDetached,
+} from "../follow/follow-and-report.js";
 import { openTemporalSession } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
 import { noWorkerHint } from "../session/standstill-words.js";

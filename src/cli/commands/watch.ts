@@ -20,7 +20,7 @@ import { read } from "../session/run-folder.js";
 import { type RunReport, printReport, reportFromStore, tellsOf, wayOn } from "../report/run-report.js";
 import { type RunReading, type RunSession, unopened, withReader, withRun } from "../session/run-session.js";
 import { saidByRun } from "../follow/said-by-run.js";
-import { nobodyWorks, unfollowed } from "../start/start-run.js";
+import { nobodyWorks, unfollowed } from "../follow/follow-and-report.js";
 import { type WatchView, watchView } from "../follow/watch-view.js";
 import { watchWork } from "../follow/watch-work.js";
 import { webLinkOf } from "../session/web-link.js";

@@ -7,7 +7,12 @@ import { CommandError, EXIT, type ExitCode, printNote } from "../terminal/output
 import { queueStandingOf } from "../session/queue-standing.js";
 import { read } from "../session/run-folder.js";
 import { type RunSession, withRun } from "../session/run-session.js";
-import { type FollowedRun, bringAnotherWorker, followAndReport, reportDetached } from "./start-run.js";
+import {
+  type FollowedRun,
+  bringAnotherWorker,
+  followAndReport,
+  reportDetached,
+} from "../follow/follow-and-report.js";
 
 export interface GoOnOptions extends ModelChoice {
   readonly detach?: boolean;

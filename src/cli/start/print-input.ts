@@ -5,7 +5,7 @@ import { workflowIdOf } from "../../core/run/run-id.js";
 import type { Store } from "../../store/store.js";
 import { EXIT, type ExitCode, printJson } from "../terminal/output.js";
 import { signerFor } from "../session/signer.js";
-import type { PreparedRun } from "./start-run.js";
+import type { PreparedRun } from "../follow/follow-and-report.js";
 
 /** `--print-input`: what another client of Temporal starts this run with, once. Nothing is started. */
 export async function printInput(config: Config, store: Store, prepared: PreparedRun): Promise<ExitCode> {

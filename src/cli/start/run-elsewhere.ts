@@ -9,7 +9,7 @@ import { type FoundProject, findProject, isName } from "../session/find-project.
 import { EXIT, type ExitCode, UsageError, printNote } from "../terminal/output.js";
 import { remoteReader } from "../session/remote-reader.js";
 import { queueStandingOf } from "../session/queue-standing.js";
-import { type PreparedRun, followAndReport, reportDetached } from "./start-run.js";
+import { type PreparedRun, followAndReport, reportDetached } from "../follow/follow-and-report.js";
 import type { StoreSession } from "../session/run-session.js";
 import { openTemporalSession, sessionAt } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";

@@ -15,7 +15,7 @@ import { writeOwnStream } from "../../store/disk/own-file.js";
 import { type RunView, followRun } from "../follow/follow.js";
 import { UsageError } from "../terminal/output.js";
 import { type RunOutcome, outcomeOf } from "../report/run-outcome.js";
-import { prepareRun } from "../start/graph-run.js";
+import { prepareRun } from "../start/prepare-graph-run.js";
 import { type TestedRun, unmet } from "./expectations.js";
 import { type FoundTest, projectFolder } from "./read-tests.js";
 import { scriptedTools } from "./scripted-tools.js";

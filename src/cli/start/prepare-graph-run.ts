@@ -16,7 +16,7 @@ import type { FoundProject } from "../session/find-project.js";
 import { type ModelChoice, chosenModel, modelOf } from "../options/model-options.js";
 import { UsageError, asError, usable } from "../terminal/output.js";
 import { registerRoot } from "../session/register-root.js";
-import type { PreparedRun } from "./start-run.js";
+import type { PreparedRun } from "../follow/follow-and-report.js";
 import type { StepChoice } from "../options/step-option.js";
 
 export interface RunChoice extends BudgetChoice, ModelChoice, StepChoice {

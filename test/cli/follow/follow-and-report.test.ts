@@ -2,7 +2,7 @@ import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { printable } from "../../../src/core/printable.js";
 import { CommandError } from "../../../src/cli/terminal/output.js";
-import { stoppedWatching, unfollowed } from "../../../src/cli/start/start-run.js";
+import { stoppedWatching, unfollowed } from "../../../src/cli/follow/follow-and-report.js";
 
 test("a run that cannot be followed because Temporal is gone is said to be kept", () => {
   const gone = new ServiceError("Failed to query Workflow");
