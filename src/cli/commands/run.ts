@@ -16,6 +16,7 @@ import { printInput } from "../start/print-input.js";
 import { localReader } from "../session/readers.js";
 import { isElsewhere, runElsewhere } from "../start/run-elsewhere.js";
 import {
+  type FollowOptions,
   type PreparedRun,
   bringAnotherWorker,
   followAndReport,
@@ -25,21 +26,13 @@ import { openTemporalSession } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
 import { noWorkerHint } from "../session/standstill-words.js";
 
-interface FollowOptions extends ModelChoice {
-  readonly detach?: boolean;
-  readonly json?: boolean;
-  readonly waitForAnswers: boolean;
+interface BeginOptions extends ModelChoice, FollowOptions {
+  /** The store that has the project: its name or id. */
+  readonly store?: string;
   readonly printInput?: boolean;
 }
-
-interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
-  /** The store that has the project: its name or id. */
-  readonly store?: string;
-}
-interface BundleRunOptions extends BundleChoice, FollowOptions {
-  /** The store that has the project: its name or id. */
-  readonly store?: string;
-}
+type RunOptions = Omit<RunChoice, "package"> & BeginOptions;
+type BundleRunOptions = BundleChoice & BeginOptions;
 
 /** `interlock run`: starts a run and follows it. */
 export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
@@ -79,7 +72,7 @@ export async function bundleRunCommand(workflow: string, options: BundleRunOptio
 }
 
 async function runPrepared(
-  options: FollowOptions & Pick<RunChoice, "project">,
+  options: BeginOptions & Pick<RunChoice, "project">,
   prepare: (config: Config, store: Store) => Promise<PreparedRun>,
   check: () => Promise<unknown>,
 ): Promise<ExitCode> {

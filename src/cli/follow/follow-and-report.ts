@@ -43,6 +43,15 @@ export async function bringAnotherWorker(session: TemporalSession, signal: Abort
   }
 }
 
+/** Whether a command follows the run that it has begun, and how. */
+export interface FollowOptions {
+  /** It only says what it has begun. */
+  readonly detach?: boolean;
+  readonly json?: boolean;
+  /** False: a question ends the command with exit code 3. */
+  readonly waitForAnswers: boolean;
+}
+
 export interface FollowChoice {
   readonly json: boolean;
   /** False: a question ends the command with exit code 3. */
@@ -138,4 +147,14 @@ export async function reportDetached(
   const told = { runId: run.runId, workflowId: run.workflowId, phase: "running", webUrl };
   if (choice.json) printJson({ ...told, ...choice.more });
   else print(`Run ${run.runId} is started.${webUrl === null ? ` Web UI: ${how}.` : ` Watch it: ${webUrl}`}`);
+}
+
+/** What following a run shows of it: its graph and its project. */
+export async function followedRun({ reader, run }: Pick<RunSession, "reader" | "run">): Promise<FollowedRun> {
+  const { kind, input } = await run.startedWith();
+  const { projectRoot } = input;
+  if (kind === "bundle") return { graph: undefined, projectRoot };
+  const known = await reader.ask("read.graph", { run: run.runId });
+  const graph = known.ok ? (known.value.graph as unknown as WorkflowGraph | null) : null; // of an installed package
+  return { graph: graph ?? undefined, projectRoot };
 }

@@ -1,24 +1,20 @@
 import type { RunHandle, RunRequest } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import type { StoreReader } from "../../contract/reads.js";
-import type { WorkflowGraph } from "../../core/package/graph.js";
 import { type ModelChoice, configFor } from "../options/model-options.js";
 import { CommandError, EXIT, type ExitCode, printNote } from "../terminal/output.js";
 import { queueStandingOf } from "../session/queue-standing.js";
 import { read } from "../session/run-folder.js";
 import { type RunSession, withRun } from "../session/run-session.js";
 import {
-  type FollowedRun,
+  type FollowOptions,
   bringAnotherWorker,
   followAndReport,
+  followedRun,
   reportDetached,
 } from "../follow/follow-and-report.js";
 
-export interface GoOnOptions extends ModelChoice {
-  readonly detach?: boolean;
-  readonly json?: boolean;
-  readonly waitForAnswers: boolean;
-}
+export interface GoOnOptions extends ModelChoice, FollowOptions {}
 
 /** What a run was started with, as its folder says. */
 export async function requestOf(reader: StoreReader, runId: string): Promise<RunRequest> {
@@ -45,32 +41,30 @@ export function goOn(
 ): Promise<ExitCode> {
   const adapt = (config: Config): Config => configFor(config, options);
   const act = async (place: RunSession): Promise<ExitCode> => {
-    const { store, session, signal } = place;
-    const { run, more = {} } = await begin(place);
-    const json = options.json ?? false;
-    if (options.detach === true) await reportDetached(session, run, { json, more });
-    else printNote(`Run ${run.runId} goes on.`);
-    const standing = await queueStandingOf(session, run, store);
-    const isOwn = session.embedded && standing.taskQueue === store?.taskQueue && options.detach !== true;
-    if (!standing.polled) {
-      if (isOwn) await session.startWorker();
-      else printNote(standing.note);
-    }
-    if (options.detach === true) return EXIT.done;
-    if (isOwn && standing.polled) await bringAnotherWorker(session, signal);
-    const choice = { json, waitForAnswers: options.waitForAnswers, more, isShared: standing.polled };
-    const there = { ...place, run };
-    return followAndReport(there, await followedRun(there), choice);
+    const { run, more } = await begin(place);
+    return followBegun({ ...place, run }, options, `Run ${run.runId} goes on.`, more);
   };
   return withRun(runId, act, adapt);
 }
 
-/** What following a run shows of it: its graph and its project. */
-export async function followedRun({ reader, run }: Pick<RunSession, "reader" | "run">): Promise<FollowedRun> {
-  const { kind, input } = await run.startedWith();
-  const { projectRoot } = input;
-  if (kind === "bundle") return { graph: undefined, projectRoot };
-  const known = await reader.ask("read.graph", { run: run.runId });
-  const graph = known.ok ? (known.value.graph as unknown as WorkflowGraph | null) : null; // of an installed package
-  return { graph: graph ?? undefined, projectRoot };
+/** Follows a run that has begun or goes on, which `sentence` says, with a worker of the command's own where its store has the embedded server. */
+export async function followBegun(
+  place: Pick<RunSession, "session" | "store" | "reader" | "run" | "signal">,
+  { detach = false, json = false, waitForAnswers }: FollowOptions,
+  sentence: string,
+  more: object = {},
+): Promise<ExitCode> {
+  const { session, store, run, signal } = place;
+  if (detach) await reportDetached(session, run, { json, more });
+  else printNote(sentence);
+  const { polled, taskQueue, note } = await queueStandingOf(session, run, store);
+  const isOwn = session.embedded && taskQueue === store?.taskQueue && !detach;
+  if (!polled) {
+    if (isOwn) await session.startWorker();
+    else printNote(note);
+  }
+  if (detach) return EXIT.done;
+  if (isOwn && polled) await bringAnotherWorker(session, signal);
+  const choice = { json, waitForAnswers, more, isShared: polled };
+  return followAndReport(place, await followedRun(place), choice);
 }

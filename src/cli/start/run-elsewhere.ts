@@ -4,25 +4,21 @@ import { leadsSomewhere } from "../../store/disk/is-there.js";
 import { type Store, readStoreName } from "../../store/store.js";
 import { lookAround } from "../session/environment.js";
 import { isTemporalThere } from "../session/temporal-there.js";
-import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject, isName } from "../session/find-project.js";
-import { EXIT, type ExitCode, UsageError, printNote } from "../terminal/output.js";
+import { type ExitCode, UsageError } from "../terminal/output.js";
 import { remoteReader } from "../session/remote-reader.js";
-import { queueStandingOf } from "../session/queue-standing.js";
-import { type PreparedRun, followAndReport, reportDetached } from "../follow/follow-and-report.js";
+import { followBegun } from "./go-on.js";
+import type { FollowOptions, PreparedRun } from "../follow/follow-and-report.js";
 import type { StoreSession } from "../session/run-session.js";
 import { openTemporalSession, sessionAt } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
 
 /** Where a run is started, and how it is followed. */
-export interface ElsewhereOptions {
+export interface ElsewhereOptions extends FollowOptions {
   /** The store that has the project: its name or id. */
   readonly store?: string;
   /** A directory of the store's machine, or a project's name. */
   readonly project: string;
-  readonly detach?: boolean;
-  readonly json?: boolean;
-  readonly waitForAnswers: boolean;
   readonly printInput?: boolean;
 }
 
@@ -66,7 +62,7 @@ export async function runElsewhere(
           "--print-input is for the store at hand: say it on a machine that has the store.",
         );
       }
-      return await runThere({ session, store, signal }, found, prepare(config, found), options);
+      return await runThere({ session, signal }, found, prepare(config, found), options);
     }
     const { root } = found.project;
     await session.close();
@@ -81,21 +77,14 @@ async function isCalled({ storeId, dir }: Store, name: string): Promise<boolean>
 }
 
 async function runThere(
-  here: Omit<StoreSession, "config">,
+  here: Pick<StoreSession, "session" | "signal">,
   found: FoundProject,
   prepared: PreparedRun,
   options: ElsewhereOptions,
 ): Promise<ExitCode> {
-  const { store } = here;
   const session = sessionAt(here.session, found.store.taskQueue);
   const run = await prepared.start(session.client);
-  const json = options.json ?? false;
-  if (options.detach === true) await reportDetached(session, run, { json });
-  else printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
-  const standing = await queueStandingOf(session, run, store);
-  if (!standing.polled) printNote(standing.note);
-  if (options.detach === true) return EXIT.done;
-  const choice = { json, waitForAnswers: options.waitForAnswers, isShared: standing.polled };
-  const there = { ...here, session, run, reader: remoteReader(session, found.store.storeId) };
-  return followAndReport(there, await followedRun(there), choice);
+  const sentence = `Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`;
+  const reader = remoteReader(session, found.store.storeId);
+  return followBegun({ ...here, session, store: undefined, reader, run }, options, sentence);
 }

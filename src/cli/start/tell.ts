@@ -5,11 +5,10 @@ import type { Config } from "../../config.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";
 import { stateOnceAsked } from "../follow/asked-state.js";
-import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, print, printJson, printNote } from "../terminal/output.js";
 import { queueStandingOf } from "../session/queue-standing.js";
 import { type RunSession, unlessInterrupted, withRun } from "../session/run-session.js";
-import { followAndReport } from "../follow/follow-and-report.js";
+import { followAndReport, followedRun } from "../follow/follow-and-report.js";
 import type { JsonChoice } from "../options/common-options.js";
 
 /** What a run was told: for people, and for programs beside the run's id. */
