@@ -118,7 +118,7 @@ export {
   type StateSnapshotState,
   StateSnapshotStateSchema,
   validateGraphState,
-} from "./core/graph-state/index.js";
+} from "./core/index.js";
 export type { ArtifactTypeOfPath } from "./core/package/artifact-types.js";
 export type { Finding } from "./core/package/findings.js";
 export type { AllowedNext, GraphEdge, GraphNode, WorkflowGraph } from "./core/package/graph.js";

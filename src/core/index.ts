@@ -1,11 +1,10 @@
 export { ERROR_CODES, type ErrorCode, type Fault } from "./errors.js";
+export { diffGraphState } from "./graph-state/diff.js";
+export { createInitialState } from "./graph-state/initial-state.js";
+export { type StateRecord, StateRecordSchema } from "./graph-state/record.js";
 export {
   type ArtifactType,
   ArtifactTypeSchema,
-  cloneState,
-  createInitialState,
-  deserializeState,
-  diffGraphState,
   type EvidenceRef,
   EvidenceRefSchema,
   type GateDecision,
@@ -18,25 +17,25 @@ export {
   GraphStateSchema,
   type InitialStateParams,
   InitialStateParamsSchema,
-  isValidGraphState,
   type NodeError,
   NodeErrorSchema,
   type RoutingFlag,
   RoutingFlagSchema,
-  safeDeserializeState,
-  safeValidateGraphState,
-  serializeState,
   type StateDiff,
   type StateDiffItem,
   StateDiffItemSchema,
   StateDiffSchema,
-  type StateRecord,
-  StateRecordSchema,
   type StateSnapshot,
   StateSnapshotSchema,
   type StateSnapshotState,
   StateSnapshotStateSchema,
-  validateGraphState,
-} from "./graph-state/index.js";
+} from "./graph-state/schemas.js";
+export {
+  cloneState,
+  deserializeState,
+  safeDeserializeState,
+  serializeState,
+} from "./graph-state/serialize.js";
+export { isValidGraphState, safeValidateGraphState, validateGraphState } from "./graph-state/validate.js";
 export { type WorkflowGraph } from "./package/graph.js";
 export { validateWorkflowStateUpdate, type GuardVerdict } from "./state/transition-guard.js";

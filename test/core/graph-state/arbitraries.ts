@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { GraphState, StateSnapshotState } from "../../../src/core/graph-state/index.js";
+import type { GraphState, StateSnapshotState } from "../../../src/core/graph-state/schemas.js";
 
 const nonEmpty = fc.string({ minLength: 1, unit: "binary" });
 const anyText = fc.string({ unit: "binary" });

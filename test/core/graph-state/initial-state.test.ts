@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createInitialState } from "../../../src/core/graph-state/index.js";
+import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 import { type GraphStateStart, openingState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 

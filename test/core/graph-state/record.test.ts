@@ -1,12 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type GraphState,
-  StateRecordSchema,
-  createInitialState,
-  safeValidateGraphState,
-} from "../../../src/core/graph-state/index.js";
-import { MAX_RECORDED_BYTES, mergeRecord } from "../../../src/core/graph-state/record.js";
+import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
+import type { GraphState } from "../../../src/core/graph-state/schemas.js";
+import { safeValidateGraphState } from "../../../src/core/graph-state/validate.js";
+import { MAX_RECORDED_BYTES, StateRecordSchema, mergeRecord } from "../../../src/core/graph-state/record.js";
 import type { JsonObject } from "../../../src/core/json.js";
 import { graphState } from "./arbitraries.js";
 

@@ -1,11 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  ArtifactTypeSchema,
-  type GraphState,
-  createInitialState,
-  safeValidateGraphState,
-} from "../../../src/core/graph-state/index.js";
+import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
+import { ArtifactTypeSchema, type GraphState } from "../../../src/core/graph-state/schemas.js";
+import { safeValidateGraphState } from "../../../src/core/graph-state/validate.js";
 import {
   MAX_ERRORS,
   MAX_ERROR_BYTES,

@@ -1,7 +1,7 @@
 import { appendFile, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createInitialState } from "../../../src/core/graph-state/index.js";
+import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 import { GraphStateFiles } from "../../../src/store/runs/graph-state-files.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createInitialState } from "../../../src/core/graph-state/index.js";
+import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
