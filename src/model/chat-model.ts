@@ -193,7 +193,7 @@ function answeringOf(
     streamedCalls,
     finalErrors,
     apiKey,
-    headers: response.headers,
+    headers: headersOf(response),
     leave: () => response.leave?.(),
     lastWordsMs: patience.lastWordsMs,
     maxTokens,
@@ -227,14 +227,19 @@ async function refusedOutright(
   { errorWordsMs }: Patience,
   answering: Answering,
 ): Promise<Refused | ChatAnswer> {
-  const { status, headers } = response;
-  const refusal = { status, headers, body: await readErrorText(response, errorWordsMs) };
+  const { status } = response;
+  const refusal = { status, headers: headersOf(response), body: await readErrorText(response, errorWordsMs) };
   const refused = refusedCallIn(refusal.body);
   if (refused !== undefined) return toAnswer(refused, answering);
   const failure = refusedByProvider(refusal, new Date(), answering);
   // Nothing of its form would help where it is too long, or where the model's own answer could not be read.
   if (failure.code === "LLM_CONTEXT_EXCEEDED" || failure.code === "LLM_BAD_RESPONSE") throw failure;
   return { refusal, failure };
+}
+
+/** LiteLLM has what the provider behind it has said in headers, such as when to come back, under names of its own. */
+function headersOf({ headers }: WireAnswer): WireAnswer["headers"] {
+  return { get: (name) => headers.get(name) ?? headers.get(`llm_provider-${name}`) };
 }
 
 /** The answer that a server has refused of its own model, where it says what that was. */

@@ -195,6 +195,8 @@ export interface Refusing {
   readonly finalErrors?: readonly string[];
   /** Of the answer in which an error has come. */
   readonly headers?: WireAnswer["headers"];
+  /** The answer had begun: the request was none to refuse. */
+  readonly hasBegun?: boolean;
 }
 
 /**
@@ -210,11 +212,11 @@ const BLAMING: ReadonlySet<number> = new Set([400, 404, 422]);
 export function refusedByProvider(
   { status, headers, body }: Refusal,
   now: Date,
-  { apiKey, finalErrors = [] }: Refusing = {},
+  { apiKey, finalErrors = [], hasBegun = false }: Refusing = {},
 ): ModelError {
   const said = readProviderError(body);
   // A proxy asks who is there, and may say whom it was told: the environment's password.
-  const words = status === 407 ? PROXY_ASKS : redact(said.words, apiKey);
+  const words = status === 407 ? PROXY_ASKS : redact(withoutStatus(said.words, status), apiKey);
   const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
   const overflow = readOverflow({ status, body, ...said });
   if (overflow !== undefined) {
@@ -222,7 +224,7 @@ export function refusedByProvider(
   }
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
-  const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && isBusy(said));
+  const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && (hasBegun || isBusy(said)));
   const told = headers.get("x-should-retry"); // OpenAI's and Anthropic's, which know better than any status
   const retryable = (told === "true" || (passes && told !== "false")) && !isFinal(said, finalErrors);
   return new ModelError({
@@ -231,6 +233,11 @@ export function refusedByProvider(
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
+}
+
+/** As the titles of proxies' pages begin. */
+function withoutStatus(words: string, status: number): string {
+  return words.replace(/^\s*(\d{3}) (?=[A-Z])/, (said, number) => (Number(number) === status ? "" : said));
 }
 
 const PROXY_ASKS = "Proxy Authentication Required: a proxy wants a user and a password";

@@ -204,7 +204,7 @@ export function isBusy({ words, codes }: ProviderError): boolean {
 }
 
 const WRONG_KEY =
-  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:api_key_invalid|invalid_?api_?key)$/i;
+  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
 
 /** Whether the key is at fault, where the status does not say so. */
 export function isWrongKey({ words, codes }: ProviderError): boolean {

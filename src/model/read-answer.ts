@@ -23,6 +23,7 @@ import {
 } from "./finish-reason.js";
 import {
   ModelError,
+  type Refusing,
   badResponse,
   classifyModelError,
   contextIsFull,
@@ -172,7 +173,7 @@ async function collectInto(
     const fields = withRefusedCall(chunkIn(data));
     const choice = choiceOf(fields, index);
     told.usage = withCounts(told.usage, usageIn(fields, choice));
-    throwErrorIn(fields, choice, answering);
+    throwErrorIn(fields, choice, hasBegun ? { ...answering, hasBegun } : answering);
     others.add(fields, index ?? choice?.["index"]);
     told.model ||= fields["model"];
     if (choice === undefined) {
@@ -239,9 +240,9 @@ function chunkIn(data: string): Fields {
 const MAX_WORDS_CHARS = 1_000;
 
 /** Throws what a server says went wrong, in place of an answer or in the middle of one. */
-function throwErrorIn(fields: Fields, choice: Fields | undefined, answering: Answering): void {
+function throwErrorIn(fields: Fields, choice: Fields | undefined, refusing: Refusing): void {
   const error = [fields["error"], choice?.["error"]].find((value) => !isNothing(value));
-  if (error !== undefined) throw errorInAnswer({ error }, answering);
+  if (error !== undefined) throw errorInAnswer({ error }, refusing);
 }
 
 /** Some servers have a place for errors in each answer, with nothing in it. */

@@ -481,6 +481,38 @@ describe("errors over HTTP, asked once", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test.each([false, true])(
+    "a wait that a gateway passes on from the provider behind it is heeded, in a stream: %s",
+    async (stream) => {
+      const server = await startRawServer((response) => {
+        response.writeHead(429, {
+          "llm_provider-retry-after": "7",
+          "llm_provider-content-type": "text/html",
+        });
+        response.end(JSON.stringify({ error: { message: "litellm.RateLimitError: slow down" } }));
+      });
+      const failure = await errorOf(request(server.baseUrl, { stream }));
+      expect(failure).toMatchObject({ code: "LLM_RATE_LIMITED", retryable: true, retryAfterMs: 7_000 });
+    },
+  );
+
+  test("a request whose answer had begun is not to blame for what breaks it off, but for a used-up quota", async () => {
+    const said = (message: string, code: string, begin: readonly object[] = [delta({ content: "half" })]) =>
+      startRawServer((response) => events(response, [...begin, { error: { message, code } }]));
+    const broken = await said("Got unexpected response: runner has stopped", "400");
+    expect(await errorOf(request(broken.baseUrl, { stream: true }))).toMatchObject({
+      code: "LLM_HTTP_ERROR",
+      retryable: true,
+    });
+    for (const { baseUrl } of [
+      await said("Got unexpected response: runner has stopped", "400", []),
+      await said("Your credit balance is too low", "400"),
+      await said("no", "401"),
+    ]) {
+      expect(await errorOf(request(baseUrl, { stream: true }))).toMatchObject({ retryable: false });
+    }
+  });
+
   test("a key that the provider repeats does not come back", async () => {
     const server = await startRawServer((response, { headers }) => {
       response.writeHead(401, { "content-type": "application/json" });

@@ -313,6 +313,8 @@ test.each([
   '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]',
   '{"error":{"message":"no","details":[{"reason":"API_KEY_INVALID"}]}}',
   '{"code":"InvalidApiKey","message":"Invalid API-key provided."}',
+  // LiteLLM's, of any key but its master's where it has no database of others.
+  '{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}',
 ])("a wrong key is one under 400 too: %s", (body) => {
   expect(refused(400, body)).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
 });
@@ -510,6 +512,12 @@ test.each<[number, string, string, string]>([
   const error = refused(status, body);
   expect(error).toMatchObject({ code, retryable: false });
   expect(error.message).toContain(words);
+});
+
+test("a proxy's page whose title begins with its status says that once", () => {
+  const page = "<html><head><title>502 Bad Gateway</title></head></html>";
+  expect(refused(502, page).message).toBe("The model endpoint answered 502 Bad Gateway");
+  expect(refused(500, page).message).toBe("The model endpoint answered 500 502 Bad Gateway");
 });
 
 test("a proxy that asks who is there is not quoted: it may say the password that it was told", () => {
