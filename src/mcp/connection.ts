@@ -150,7 +150,9 @@ export class Connection {
       const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
       const isStrange = knowsNone || isOf(error, SdkErrorCode.InvalidResult);
       const strange = isStrange ? whyNotUnderstood(error) : undefined;
-      const said = why ?? whyNotTaken(error) ?? strange ?? "has not said which tools it has";
+      const refused = isRefusal(error) && !isLost(error) ? refusesToSay(error) : undefined;
+      const answered = whyNotTaken(error) ?? whyFailed(error);
+      const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
       throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
     }
     return this.listed;
@@ -311,8 +313,9 @@ export class Connection {
       return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds${what}`;
     }
     if ("url" in server) {
-      const why = whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
-      const more = mayBeOfOldForm(error, server.url) ? `: ${OF_OLD_FORM}` : "";
+      const answered = whyNotTaken(error) ?? whyFailed(error);
+      const why = answered ?? whyNotUnderstood(error) ?? "cannot be reached";
+      const more = mayBeOfOldForm(error, server.url) ? `; ${OF_OLD_FORM}` : "";
       return `${why}${more}${aboutItsToken(error, server)}`;
     }
     const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
@@ -333,6 +336,11 @@ export class Connection {
 
 /** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */
 const MAX_REQUEST_MS = 3_700_000;
+
+/** Some look for their tools elsewhere, with a token that is not taken there. */
+function refusesToSay({ message }: Error): string {
+  return `refuses to say which tools it has: ${excerpt(message.replace(/\.$/, ""), 300)}`;
+}
 
 /** The server was reached, and what it says is not what is known here of the protocol. */
 function whyNotUnderstood(error: unknown): string | undefined {

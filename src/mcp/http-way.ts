@@ -1,11 +1,13 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { jsonIn } from "../core/json.js";
+import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { textOfChunks } from "../model/bounded-body.js";
 import { within } from "../model/within.js";
 import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
+import { readProviderError, withoutStatus } from "../model/provider-error.js";
 import { send } from "../model/send.js";
 import { messagesIn, messagesInJson } from "./message-lines.js";
 import type { McpServer } from "./server-settings.js";
@@ -118,13 +120,24 @@ export function whyNotTaken(error: unknown): string | undefined {
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status < 300 || status >= 500 || status === 408) return undefined;
-    if (status < 400) return `answers with HTTP status ${status}, and redirects are not followed`;
-    const words = wordsOfRefusal(error);
-    return `answers with HTTP status ${status}${words === undefined ? "" : `: ${words}`}`;
+    if (status < 400) return `answers with HTTP status ${status}, ${NOT_FOLLOWED(placeIn(error))}`;
+    return answersWith(error);
   }
   const cause = error instanceof TypeError ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
+}
+
+/** Following one would hand the token to whoever it names. */
+const NOT_FOLLOWED = (place: string): string =>
+  `a redirect to ${place}. Redirects are not followed: set url to where it really answers`;
+
+/** Where a redirect leads, of which the transport has kept nothing else; its parameters are nobody's business. */
+function placeIn({ data }: SdkHttpError): string {
+  const { text } = data;
+  if (typeof text !== "string" || !URL.canParse(text)) return "nowhere";
+  const { origin, pathname } = new URL(text);
+  return excerpt(`${origin}${pathname}`, 300);
 }
 
 /** Of a server that lets nobody in: where the token stands that it has not taken, or would stand. */
@@ -141,15 +154,22 @@ export const OF_OLD_FORM = "it may speak the form of 2024 alone, over SSE, which
 
 /** Whether a server has no place for messages at its address, as those of the protocol's first version, at `/sse`. */
 export function mayBeOfOldForm(error: unknown, url: string): boolean {
-  if (!(error instanceof SdkHttpError) || wordsOfRefusal(error) !== undefined) return false;
+  if (!(error instanceof SdkHttpError) || refusalIn(error).message !== undefined) return false;
   return error.status === 405 || (error.status === 404 && /\/sse\/?$/.test(new URL(url).pathname));
 }
 
-/** What a server says that has failed under a call, where it says it as an error of the protocol. */
+/** Of a request that may have been taken up, and was answered with a status of HTTP. */
 export function whyFailed(error: unknown): string | undefined {
-  if (!(error instanceof SdkHttpError) || error.status < 500) return undefined;
-  const words = wordsOfRefusal(error);
-  return words && `answers with HTTP status ${error.status}: ${words}`;
+  return error instanceof SdkHttpError && error.status >= 400 ? answersWith(error) : undefined;
+}
+
+/** A status, and what comes with it: an error of the protocol or in any other form, words, or the title of a proxy's page. */
+function answersWith(error: SdkHttpError): string {
+  const { status } = error;
+  const { text } = error.data;
+  const said = typeof text === "string" ? readProviderError(text.slice(0, MAX_REFUSAL_CHARS)).words : "";
+  const words = withoutStatus(said, status).trim().replace(/\.$/, "");
+  return `answers with HTTP status ${status}${words === "" ? "" : `: ${excerpt(redactSecrets(words), 300)}`}`;
 }
 
 const refusalSchema = z.object({
@@ -160,7 +180,7 @@ const refusalSchema = z.object({
 });
 const MAX_REFUSAL_CHARS = 64 * 1024;
 
-/** The error of the protocol that comes with a status: nothing of it where that is a page, or words of a proxy. */
+/** The error of the protocol that comes with a status: none where that is a page, or words of a proxy. */
 function refusalIn({ data }: SdkHttpError): z.infer<typeof refusalSchema>["error"] {
   const { text } = data;
   if (typeof text !== "string" || text.length > MAX_REFUSAL_CHARS) return {};
@@ -171,11 +191,6 @@ function refusalIn({ data }: SdkHttpError): z.infer<typeof refusalSchema>["error
 export function codeIn(error: unknown): unknown {
   if (error instanceof SdkHttpError) return refusalIn(error).code;
   return error instanceof Error && "code" in error ? error.code : undefined;
-}
-
-function wordsOfRefusal(error: SdkHttpError): string | undefined {
-  const { message } = refusalIn(error);
-  return message === undefined ? undefined : excerpt(message.replace(/\.$/, ""), 300);
 }
 
 const NEVER_CONNECTED =
@@ -202,12 +217,21 @@ function boundedFetch(maxBytes: number): FetchLike {
     const kept = { "content-type": type, ...(session !== null && { "mcp-session-id": session }) };
     if (answer.body === null || WITHOUT_BODY.has(status))
       return new Response(null, { status, headers: kept });
+    if (status >= 300 && status < 400) {
+      answer.leave?.();
+      return new Response(placeFrom(headers.get("location") ?? "", String(url)), { status, headers: kept });
+    }
     const bytes = bounded(answer.body, maxBytes);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
     const body = ReadableStream.from(plain);
     return new Response(body, { status, headers: kept });
   };
+}
+
+/** What a redirect has for a body here, since the SDK keeps no headers of it. */
+function placeFrom(location: string, from: string): string {
+  return location !== "" && URL.canParse(location, from) ? new URL(location, from).href : "";
 }
 
 const encoder = new TextEncoder();

@@ -19,6 +19,7 @@ import {
   isWrongKey,
   readProviderError,
   statusNamed,
+  withoutStatus,
   wordsOfPage,
 } from "./provider-error.js";
 import { readRetryAfter } from "./retry-after.js";
@@ -233,11 +234,6 @@ export function refusedByProvider(
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
-}
-
-/** As the titles of proxies' pages begin. */
-function withoutStatus(words: string, status: number): string {
-  return words.replace(/^\s*(\d{3}) (?=[A-Z])/, (said, number) => (Number(number) === status ? "" : said));
 }
 
 const PROXY_ASKS = "Proxy Authentication Required: a proxy wants a user and a password";

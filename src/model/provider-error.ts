@@ -173,6 +173,11 @@ export function wordsOfPage(page: string): string {
   return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
 }
 
+/** Words that say their status as well, as the titles of proxies' pages do. */
+export function withoutStatus(words: string, status: number): string {
+  return words.replace(/^\s*(\d{3}) (?=[A-Z])/, (said, number) => (Number(number) === status ? "" : said));
+}
+
 const USED_UP =
   /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} ){0,2}(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|(?:session|weekly) usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced|monthly (?:\w+ ){0,2}limit (?:\w+ )?(?:reached|exceeded)|premium request allowance|account is not active, please check your billing|exceeded your current token quota: 0\b|exceeded your current quota\b.{0,120}\bplatform\.openai\.com|quota exceeded for metric: \S{1,200}, limit: 0\b(?!\.)/i;
 

@@ -6,13 +6,16 @@ import { Interrupted, NotReached, Reopenable } from "../../src/tools/external/to
 import { eventually } from "../fakes/eventually.js";
 import { type Manner, open, serverOf } from "../fakes/mcp-http.js";
 
-const inCalls =
+const inRequests =
+  (which: string) =>
   (answer: (response: ServerResponse) => unknown): Manner =>
   ({ method }, response) => {
-    if (method !== "tools/call") return false;
+    if (method !== which) return false;
     answer(response);
     return true;
   };
+const inCalls = inRequests("tools/call");
+const inLists = inRequests("tools/list");
 const always =
   (answer: (response: ServerResponse) => unknown): Manner =>
   (_, response) => {
@@ -23,6 +26,10 @@ const status =
   (code: number, headers = {}) =>
   (response: ServerResponse) =>
     response.writeHead(code, headers).end("no: secret-token");
+const page = (code: number) => (response: ServerResponse) =>
+  response
+    .writeHead(code, { "content-type": "text/html" })
+    .end(`<html><title>${code} Bad Day</title></html>`);
 const scope = { "www-authenticate": 'Bearer error="insufficient_scope", scope="tea:pour"' };
 /** An error of the protocol that comes with a status of HTTP. */
 const refusal =
@@ -31,7 +38,14 @@ const refusal =
     response
       .writeHead(code, { "content-type": "application/json" })
       .end(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32602, message } }));
-const elsewhere = status(307, { location: "http://127.0.0.1:1/mcp" });
+const refusesLists: Manner = ({ method, id = null }, response) => {
+  if (method !== "tools/list") return false;
+  refusal(200, "no secret-token.", id)(response);
+  return true;
+};
+const elsewhere = status(307, { location: "/mcp/?token=secret-token" });
+const TO_ELSEWHERE =
+  /307, a redirect to http:\/\/127\.0\.0\.1:\d+\/mcp\/\. Redirects are not followed: set url/;
 /** The beginning of a stream of events, and then what follows. */
 const stream = (begin: string, then: (response: ServerResponse) => void) => (response: ServerResponse) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -49,11 +63,26 @@ const NOT_REACHED = "has done nothing";
 const INTERRUPTED = "may have done something";
 
 test.each<[string, Manner, string, RegExp]>([
-  ["wants another token", always(status(401)), NOT_REACHED, /status 401; it does not take the token in T\./],
-  ["wants another token for a call", inCalls(status(403)), NOT_REACHED, /answers with HTTP status 403\./],
-  ["has no place for messages", always(status(405)), NOT_REACHED, /status 405: it may speak .* over SSE/],
-  ["wants another scope", always(status(403, scope)), NOT_REACHED, /answers with HTTP status 403\./],
-  ["wants another scope for a call", inCalls(status(403, scope)), NOT_REACHED, /with HTTP status 403\./],
+  [
+    "wants another token",
+    always(status(401)),
+    NOT_REACHED,
+    /status 401: no: <secret>; it does not take the token in T\./,
+  ],
+  [
+    "wants another token for a call",
+    inCalls(status(403)),
+    NOT_REACHED,
+    /with HTTP status 403: no: <secret>\./,
+  ],
+  [
+    "has no place for messages",
+    always(status(405)),
+    NOT_REACHED,
+    /status 405: no: <secret>; it may speak .* over SSE/,
+  ],
+  ["wants another scope", always(status(403, scope)), NOT_REACHED, /with HTTP status 403: no/],
+  ["wants another scope for a call", inCalls(status(403, scope)), NOT_REACHED, /with HTTP status 403: no/],
   [
     "names what it lacks",
     inCalls(refusal(400, "no cup, secret-token")),
@@ -66,9 +95,14 @@ test.each<[string, Manner, string, RegExp]>([
     NOT_REACHED,
     /protocol as.*text\/plain/,
   ],
-  ["sends elsewhere", always(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
-  ["sends a call elsewhere", inCalls(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
-  ["fails", inCalls(status(500)), INTERRUPTED, /no.* answer that can be read/],
+  ["sends elsewhere", always(elsewhere), NOT_REACHED, TO_ELSEWHERE],
+  ["sends a call elsewhere", inCalls(elsewhere), NOT_REACHED, TO_ELSEWHERE],
+  ["sends nowhere", always(status(302)), NOT_REACHED, /302, a redirect to nowhere\./],
+  ["fails", inCalls(status(500)), INTERRUPTED, /answers with HTTP status 500: no: <secret>\./],
+  ["fails at once", always(page(503)), NOT_REACHED, /answers with HTTP status 503: Bad Day\./],
+  ["fails to say its tools", inLists(page(502)), NOT_REACHED, /answers with HTTP status 502: Bad Day/],
+  ["takes no other name", always(status(421)), NOT_REACHED, /answers with HTTP status 421: no: <secret>\./],
+  ["looks elsewhere in vain", refusesLists, NOT_REACHED, /refuses to say which tools it has: no <secret>\./],
   ["breaks the connection", inCalls((response) => response.destroy()), INTERRUPTED, /no.* answer that can/],
   ["answers with a page", inCalls(status(200, { "content-type": "text/html" })), INTERRUPTED, /can be read/],
   ["breaks its stream", inCalls(stream(": x\n\n", (to) => to.destroy())), INTERRUPTED, /has ended while/],
@@ -98,7 +132,7 @@ test("a server that wants a token is told none where the settings name no variab
     return true;
   });
   await expect(open(url, {}, {}).call()).rejects.toThrow(
-    "answers with HTTP status 401; the settings name no bearerVariable for it.",
+    "answers with HTTP status 401: no: secret-token; the settings name no bearerVariable for it.",
   );
 });
 
