@@ -19,6 +19,7 @@ import {
   whyNotTaken,
 } from "./http-way.js";
 import { isUnreadable, saidAs } from "./message-lines.js";
+import { paramHeaders } from "./param-headers.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
@@ -51,6 +52,12 @@ const answerSchema = z.looseObject({
     .nullish(),
 });
 export type McpAnswer = z.infer<typeof answerSchema>;
+
+/** A tool as its server describes it. */
+interface CalledTool {
+  readonly name: string;
+  readonly inputSchema?: unknown;
+}
 
 /** What a connection is to. */
 export interface ConnectionPlace extends Surroundings {
@@ -109,7 +116,7 @@ export class Connection {
   }
 
   /** Throws `NotReached` where the server cannot be asked, `Interrupted` where it was and has not answered. */
-  call(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
+  call(tool: CalledTool, args: object, signal: AbortSignal): Promise<McpAnswer> {
     return this.whileAsked(() => this.callTool(tool, args, signal));
   }
 
@@ -158,13 +165,19 @@ export class Connection {
     return this.listed;
   }
 
-  private async callTool(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
+  private async callTool(
+    { name, inputSchema }: CalledTool,
+    args: object,
+    signal: AbortSignal,
+  ): Promise<McpAnswer> {
     await this.suspicion;
     const link = await this.link();
     link.callsRunning += 1;
     try {
-      const request = { method: "tools/call", params: { name: tool, arguments: args } };
-      return await link.client.request(request, saidAs(answerSchema), { signal, timeout: MAX_REQUEST_MS });
+      const request = { method: "tools/call", params: { name, arguments: args } };
+      const headers = link.byHandshake ? {} : paramHeaders(inputSchema, args);
+      const options = { signal, timeout: MAX_REQUEST_MS, headers };
+      return await link.client.request(request, saidAs(answerSchema), options);
     } catch (error) {
       throw await this.failureOf(error, link);
     } finally {

@@ -98,7 +98,7 @@ export function mcpTools(options: McpOptions): ToolSource {
           run: async (args, { signal, projectRoot }) => {
             const told = isOfProject(server) ? withRealPaths(args, projectRoot) : args;
             const connection = connectionTo(name, server, projectRoot);
-            const answer = toAnswer(await connection.call(tool.name, told, signal));
+            const answer = toAnswer(await connection.call(tool, told, signal));
             return { ...answer, content: connection.clean(answer.content) };
           },
         },

@@ -93,10 +93,10 @@ export function open(
   });
   onTestFinished(() => source.close());
   const projectRoot = tmpdir();
-  async function call(signal = new AbortController().signal) {
+  async function call(signal = new AbortController().signal, args = {}) {
     const [tool] = await source.tools({ agentId: "a", allowedServers: ["s"], projectRoot });
     if (tool === undefined) throw new Error("The server has no tool.");
-    return tool.run({}, { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal });
+    return tool.run(args, { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal });
   }
   return { call, notes, close: () => source.close() };
 }

@@ -89,6 +89,27 @@ describe("a server without a handshake, as since the protocol's version of 2026-
     );
   });
 
+  test.each([
+    [false, ["us"]],
+    [true, [undefined]],
+  ])(
+    "hears in headers what its tools' schemas name so, as it did not with a handshake: %s",
+    async (has, heard) => {
+      const regions: unknown[] = [];
+      const region = { type: "string", "x-mcp-header": "Region" };
+      const lists = answering("tools/list", {
+        tools: [{ ...tool, inputSchema: { properties: { region } } }],
+      });
+      const { url } = await serverOf((question, response) => {
+        const { method } = question;
+        if (method === "tools/call") regions.push(response.req.headers["mcp-param-region"]);
+        return (method !== "initialize" || !has) && lists(question, response);
+      });
+      await open(url).call(undefined, { region: "us" });
+      expect(regions).toEqual(heard);
+    },
+  );
+
   test("hears that a call is called off by the end of its connection", async () => {
     let isLeft = false;
     const { url, asked } = await serverOf(({ method, ...question }, response) => {
