@@ -775,7 +775,7 @@ describe("the settings file", () => {
       {
         mcpServers: { s: { type: "http", url: "https://x.example", headers: { Authorization: "Bearer x" } } },
       },
-      'is not valid at mcpServers.s: Unrecognized keys: "type", "headers". Leave type out: command or url says which it is. In place of an Authorization header, name the worker\'s variable with the token in bearerVariable. Correct it.',
+      'is not valid at mcpServers.s: Unrecognized keys: "type", "headers". Leave type out: command or url says which it is. In place of an Authorization header, name the worker\'s variable with the token in bearerVariable; those of other headers in headerVariables. Correct it.',
     ],
     [
       "an MCP server with an unknown key",

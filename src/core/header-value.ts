@@ -2,6 +2,11 @@
 export const NO_HEADER_VALUE =
   "holds characters that no header can carry, such as a line break or a typographic quote";
 
+/** Whether a text can be the name of a header of HTTP. */
+export function isHeaderName(text: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text);
+}
+
 /** Whether a header of HTTP can carry a text, as Node sees it. */
 export function isHeaderValue(text: string): boolean {
   // eslint-disable-next-line no-control-regex -- what Node lets into a header

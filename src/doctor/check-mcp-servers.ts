@@ -34,7 +34,7 @@ async function checkServer(
     if (barred !== undefined) return failed(place, `its URL ${barred}`, `Correct ${key}.url.`);
     const problem = tokenProblem(server, variable);
     if (problem === undefined) return passed(place, server.url);
-    const remedy = `Set it where the worker runs, or correct ${key}.bearerVariable.`;
+    const remedy = `Set it where the worker runs, or correct what ${key} names.`;
     return failed(place, `wants a token, and ${problem}`, remedy);
   }
   const missing = await missingProgram(server, { dir: join(storeDir, SERVERS_FOLDER), path: pathVariable });

@@ -10,17 +10,18 @@ import { wordsOfConnection } from "../model/connection-words.js";
 import { readProviderError, withoutStatus } from "../model/provider-error.js";
 import { send } from "../model/send.js";
 import { messagesIn, messagesInJson } from "./message-lines.js";
-import type { McpServer } from "./server-settings.js";
+import { type McpServer, tokenVariables } from "./server-settings.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
 
-/** Requests to a server, with the token it wants. Nobody follows redirects: the token would go along. */
-export function requestsTo(url: string, token: string | undefined, maxBytes: number): HttpTransport {
+/** Requests to a server, with the headers it wants. Nobody follows redirects: a token would go along. */
+export function requestsTo(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  maxBytes: number,
+): HttpTransport {
   return new HttpTransport(new URL(url), {
-    requestInit: {
-      redirect: "manual",
-      ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
-    },
+    requestInit: { redirect: "manual", headers },
     fetch: boundedFetch(maxBytes),
     reconnectionScheduler: (reconnect, delayMs) => {
       const timer = setTimeout(reconnect, delayUntilNextStream(delayMs)).unref();
@@ -143,10 +144,10 @@ function placeIn({ data }: SdkHttpError): string {
 /** Of a server that lets nobody in: where the token stands that it has not taken, or would stand. */
 export function aboutItsToken(error: unknown, server: McpServer): string {
   if (!(error instanceof SdkHttpError) || error.status !== 401 || !("url" in server)) return "";
-  const { bearerVariable } = server;
-  return bearerVariable === undefined
+  const variables = tokenVariables(server);
+  return variables.length === 0
     ? "; the settings name no bearerVariable for it"
-    : `; it does not take the token in ${bearerVariable}`;
+    : `; it does not take the token in ${variables.join(", ")}`;
 }
 
 /** What a server may be that takes no message where it was asked to begin. */

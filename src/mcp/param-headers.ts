@@ -1,7 +1,5 @@
+import { isHeaderName } from "../core/header-value.js";
 import { fieldOf } from "../core/json.js";
-
-/** As HTTP names a header. */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * What of a call's arguments its request says in headers as well, for proxies to read: what the tool's schema names so. Since its version
@@ -14,7 +12,7 @@ export function paramHeaders(schema: unknown, args: unknown): Readonly<Record<st
     Object.entries(properties).flatMap(([key, property]) => {
       const value = fieldOf(args, key);
       const name = fieldOf(property, "x-mcp-header");
-      const isNamed = typeof name === "string" && TOKEN.test(name);
+      const isNamed = typeof name === "string" && isHeaderName(name);
       const own = isNamed && isPlain(value) ? [[`Mcp-Param-${name}`, headerValue(String(value))]] : [];
       return [...own, ...Object.entries(paramHeaders(property, value))];
     }),

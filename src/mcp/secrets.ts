@@ -1,6 +1,6 @@
 import { namesSecret } from "../core/prompt/redact.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
-import type { HttpServer, McpServer, StdioServer } from "./server-settings.js";
+import { type HttpServer, type McpServer, type StdioServer, tokenVariables } from "./server-settings.js";
 
 /**
  * What a server is given and what is not to be read again in what it says: its token, variables that are called a secret, and what its URL,
@@ -21,9 +21,11 @@ const NAMES_FILE = /^(?:@project|\.{0,2}|~|[A-Za-z]:)(?:[\\/][\w .@-]+)+\.\w{1,8
 
 type Variable = (name: string) => string | undefined;
 
-function givenByHttp({ url, bearerVariable }: HttpServer, variable: Variable): readonly string[] {
-  const token = bearerVariable === undefined ? undefined : variable(bearerVariable);
-  return [...(token === undefined ? [] : [token]), ...secretsWithin(url)];
+function givenByHttp(server: HttpServer, variable: Variable): readonly string[] {
+  const told = tokenVariables(server).map((name) => variable(name) ?? "");
+  // As a whole, and what of it is secret: `Basic …`, `ApiKey …`.
+  const parts = told.map((value) => /^\w+ +(\S+)\s*$/.exec(value)?.[1] ?? "");
+  return [...told, ...parts, ...secretsWithin(server.url)];
 }
 
 function givenToProgram({ env, envVariables, args }: StdioServer, variable: Variable): readonly string[] {

@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { NO_HEADER_VALUE, isHeaderValue } from "../core/header-value.js";
+import { NO_HEADER_VALUE, isHeaderName, isHeaderValue } from "../core/header-value.js";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
 import { secretVariable } from "../core/variable-name.js";
 import { PROJECT, namesProject, projectProblem } from "./project-paths.js";
@@ -53,6 +53,10 @@ const httpServer = z.strictObject({
     }),
   /** The variable that holds the token it wants. */
   bearerVariable: secretVariable.optional(),
+  /** Other headers that it wants, such as `X-Api-Key`, with the variables that hold their values. */
+  headerVariables: z
+    .record(z.string().refine(isHeaderName, "must be the name of a header"), secretVariable)
+    .default({}),
   ...common,
 });
 
@@ -73,7 +77,8 @@ const serverSchema = z.unknown().transform((value, context) => {
 const OF_OTHERS: Readonly<Record<string, string>> = {
   type: "Leave type out: command or url says which it is",
   transport: "Leave transport out: command or url says which it is",
-  headers: "In place of an Authorization header, name the worker's variable with the token in bearerVariable",
+  headers:
+    "In place of an Authorization header, name the worker's variable with the token in bearerVariable; those of other headers in headerVariables",
   httpUrl: "Say url in place of httpUrl",
   serverUrl: "Say url in place of serverUrl",
 };
@@ -108,14 +113,21 @@ export function programsOf(servers: McpServers): readonly string[] {
   });
 }
 
-/** Why the token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */
+/** The variables that hold what a server wants to be told in headers. */
+export function tokenVariables({ bearerVariable, headerVariables }: HttpServer): readonly string[] {
+  return [...(bearerVariable === undefined ? [] : [bearerVariable]), ...Object.values(headerVariables)];
+}
+
+/** Why a token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */
 export function tokenProblem(
-  { bearerVariable }: HttpServer,
+  server: HttpServer,
   variable: (name: string) => string | undefined,
 ): string | undefined {
-  if (bearerVariable === undefined) return undefined;
-  const token = variable(bearerVariable);
-  if (token === undefined) return `the variable ${bearerVariable} is not set`;
-  // Blanks and line breaks around it are left out of the header.
-  return isHeaderValue(token.trim()) ? undefined : `the variable ${bearerVariable} ${NO_HEADER_VALUE}`;
+  for (const name of tokenVariables(server)) {
+    const token = variable(name);
+    if (token === undefined) return `the variable ${name} is not set`;
+    // Blanks and line breaks around it are left out of the header.
+    if (!isHeaderValue(token.trim())) return `the variable ${name} ${NO_HEADER_VALUE}`;
+  }
+  return undefined;
 }

@@ -32,10 +32,14 @@ export interface Way {
 
 export function wayTo(server: McpServer, surroundings: Surroundings): Way {
   if ("command" in server) return processOf(server, surroundings);
-  const token =
-    server.bearerVariable === undefined ? undefined : surroundings.variable(server.bearerVariable);
+  const { bearerVariable, headerVariables } = server;
+  const valueOf = (name: string): string => surroundings.variable(name) ?? "";
+  const headers = {
+    ...(bearerVariable === undefined ? {} : { Authorization: `Bearer ${valueOf(bearerVariable)}` }),
+    ...Object.fromEntries(Object.entries(headerVariables).map(([header, name]) => [header, valueOf(name)])),
+  };
   return {
-    transport: requestsTo(server.url, token, MAX_MESSAGE_BYTES),
+    transport: requestsTo(server.url, headers, MAX_MESSAGE_BYTES),
     lastWords: () => "",
     strays: () => false,
   };

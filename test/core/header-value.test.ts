@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isHeaderValue, isMetadataValue } from "../../src/core/header-value.js";
+import { isHeaderName, isHeaderValue, isMetadataValue } from "../../src/core/header-value.js";
 
 test.each([
   ["", true, true],
@@ -13,4 +13,9 @@ test.each([
   ["\uFEFFa", false, false],
 ])("%j in a header: %s, in metadata: %s", (text, inHeader, inMetadata) => {
   expect([isHeaderValue(text), isMetadataValue(text)]).toEqual([inHeader, inMetadata]);
+});
+
+test("a header's name is one word", () => {
+  expect(["X-Api-Key", "cf_aig.1"].every(isHeaderName)).toBe(true);
+  expect(["", "a b", "a:", "ü", "a\n"].some(isHeaderName)).toBe(false);
 });

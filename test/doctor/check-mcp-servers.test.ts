@@ -36,6 +36,10 @@ test.each<[object, string]>([
     "failed: wants a token, and the variable UNSET is not set",
   ],
   [
+    { url: "https://tickets.example/mcp", headerVariables: { "X-Api-Key": "SET", "X-App": "UNSET" } },
+    "failed: wants a token, and the variable UNSET is not set",
+  ],
+  [
     { url: "https://tickets.example/mcp", bearerVariable: "BROKEN" },
     "failed: wants a token, and the variable BROKEN holds characters that no header can carry, such as a line break or a typographic quote",
   ],

@@ -136,6 +136,24 @@ test("a server that wants a token is told none where the settings name no variab
   );
 });
 
+test("a server is told what the settings name for its other headers, and a 401 names those variables", async () => {
+  const heard = new Set<unknown>();
+  const { url } = await serverOf((_, response) => {
+    const { "x-api-key": key, authorization } = response.req.headers;
+    heard.add([key, authorization].join(" "));
+    if (key === "abcd-1234") return false;
+    status(401)(response);
+    return true;
+  });
+  const headerVariables = { "X-Api-Key": "K", Authorization: "A" };
+  const told = (key: string) => open(url, { K: key, A: "Basic dGVh" }, { headerVariables });
+  expect(await told("abcd-1234\n").call()).toMatchObject({ content: "done" });
+  expect([...heard]).toEqual(["abcd-1234 Basic dGVh"]);
+  await expect(told("wrong-one").call()).rejects.toThrow(
+    /status 401: .*; it does not take the token in K, A\./,
+  );
+});
+
 test("a session that the server has forgotten is begun again for the next call, and nothing was done", async () => {
   const forgotten = new Set<string>();
   const { url, asked } = await serverOf(({ session }, response) => {

@@ -46,6 +46,17 @@ describe("a secret that an MCP server is given is not read again in what it says
     expect(shown(server, "no: abcd-1234", { T: "abcd-1234\n" })).toBe("no: <secret>");
   });
 
+  test("what it is told in other headers, with its scheme and without", () => {
+    const server = {
+      url: "https://mcp.example/mcp",
+      headerVariables: { Authorization: "B", "X-Api-Key": "K" },
+    };
+    const told = { B: "Basic dXNlcjpwYXNz", K: "abcd-1234" };
+    expect(shown(server, "no: Basic dXNlcjpwYXNz, dXNlcjpwYXNz, abcd-1234", told)).toMatch(
+      /^no: <secret>, ?<secret>, <secret>$/,
+    );
+  });
+
   test("what is no secret stays, and what cannot be an address is none", () => {
     const server = {
       command: "npx",
