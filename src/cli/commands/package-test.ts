@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Config, loadConfig } from "../../config.js";
+import { shortRunId } from "../../core/run/run-id.js";
 import { defined } from "../../core/defined.js";
 import { isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
@@ -106,7 +107,7 @@ async function record(
   { as, json = false }: TestOptions,
 ): Promise<ExitCode> {
   const run = await resolveRun(named);
-  const name = as ?? `run-${run.slice(0, 8)}`;
+  const name = as ?? `run-${shortRunId(run)}`;
   if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(name)) {
     throw new UsageError("--as takes letters, digits, ., - and _, a letter or digit first: it names a file.");
   }

@@ -25,6 +25,7 @@ import { type WatchView, watchView } from "../follow/watch-view.js";
 import { watchWork } from "../follow/watch-work.js";
 import { webLinkOf } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
+import { shortRunId } from "../../core/run/run-id.js";
 import { shellName } from "../../core/text.js";
 import { interruption } from "../terminal/interruption.js";
 import { noWorkerHint } from "../session/standstill-words.js";
@@ -243,12 +244,9 @@ async function reportEnd({ source, asEvents, notify }: Shown, place: Place): Pro
 
 /** The end of watching, for the desktop. */
 function endWords({ runId, phase, question }: RunReport): string {
-  const run = `run ${runId.slice(0, SHORT_ID_CHARS)}`;
+  const run = `run ${shortRunId(runId)}`;
   return question === undefined ? `${run} ${phase}` : `${run} asks: ${firstLine(question.text)}`;
 }
-
-/** Enough of a run's id for a command to know it by. */
-const SHORT_ID_CHARS = 8;
 
 /** Whether the files of a run tell of this failure, and not of one before: an execution that fails before it is opened leaves nothing in them. */
 async function isTold(closed: ClosedRun, report: RunReport, run: RunHandle): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { ListedRun, RunFilter } from "../../client/client.js";
 import { fits } from "../../client/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../../core/package/engine-nodes.js";
-import { workflowIdOf } from "../../core/run/run-id.js";
+import { shortRunId, workflowIdOf } from "../../core/run/run-id.js";
 import { listedQuestion } from "../../core/run/run-note.js";
 import { defined } from "../../core/defined.js";
 import type { RunPlace } from "../../store/runs/status-file.js";
@@ -80,11 +80,12 @@ export function newestFirst(rows: readonly RunRow[]): readonly RunRow[] {
   return rows.toSorted((a, b) => b.startedAt.localeCompare(a.startedAt));
 }
 
-const SHORT_ID = 8;
+/** A cell cut to less than an id that is short names nothing. */
+const LEAST_ID = 8;
 
 /** How a run is named where there is little room: any beginning of its id names it. */
 export function shortName({ runId, workflowId }: Pick<RunRow, "runId" | "workflowId">): string {
-  return workflowId === workflowIdOf(runId) ? runId.slice(0, SHORT_ID) : workflowId;
+  return workflowId === workflowIdOf(runId) ? shortRunId(runId) : workflowId;
 }
 
 const NAME = 60;
@@ -92,7 +93,7 @@ const NAME = 60;
 /** The columns of the listing. */
 export function runColumns(isNarrow: boolean): readonly Column[] {
   return [
-    { title: "RUN", max: 120, ...(isNarrow ? { gives: true, least: SHORT_ID } : {}) },
+    { title: "RUN", max: 120, ...(isNarrow ? { gives: true, least: LEAST_ID } : {}) },
     { title: "PACKAGE", max: NAME, gives: true },
     { title: "PROJECT", max: NAME, gives: true },
     { title: "PHASE", max: 40 },
@@ -121,11 +122,11 @@ export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: bo
 
 /** What a subworkflow's run belongs to. */
 function partOf({ parentRunId }: RunRow): string {
-  return parentRunId === undefined ? "" : `, part of ${parentRunId.slice(0, SHORT_ID)}`;
+  return parentRunId === undefined ? "" : `, part of ${shortRunId(parentRunId)}`;
 }
 
 function phaseOf({ phase, paused, inTemporal, asksBelow }: RunRow): string {
-  const asks = asksBelow === undefined ? "" : `, ${asksBelow.slice(0, SHORT_ID)} asks`;
+  const asks = asksBelow === undefined ? "" : `, ${shortRunId(asksBelow)} asks`;
   return `${phase}${paused ? ", paused" : ""}${asks}${inTemporal === false ? " (store)" : ""}`;
 }
 

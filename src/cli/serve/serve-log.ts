@@ -1,6 +1,7 @@
 import type { LogEntry } from "@temporalio/worker";
 import type { Config } from "../../config.js";
 import type { RunEvent } from "../../core/run/run-event.js";
+import { shortRunId } from "../../core/run/run-id.js";
 import { type ListenAddress, listenAddress } from "../../environment/listen-address.js";
 import {
   LOG_FORMATS,
@@ -73,8 +74,5 @@ export async function openLog({ logFormat, logLevel }: ServeSettings): Promise<S
 
 function printCarried(event: RunEvent): void {
   const line = eventLine(event);
-  if (line !== undefined) print(`${event.runId.slice(0, SHORT_ID_CHARS)}  ${line}`);
+  if (line !== undefined) print(`${shortRunId(event.runId)}  ${line}`);
 }
-
-/** Enough of a run's id for a command to know it by. */
-const SHORT_ID_CHARS = 8;

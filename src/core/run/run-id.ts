@@ -10,6 +10,16 @@ export function isRunId(text: string): boolean {
   return UUID.test(text);
 }
 
+const SHORT_CHARS = 8;
+/** Ids that Temporal makes (UUIDs of version 7) begin with the time: eight digits are those of all that came in one minute. */
+const SHORT_TIMED_CHARS = 18;
+const TIMED = /^.{14}7/;
+
+/** Enough of a run's id to tell it from others, and for a command to know it by. */
+export function shortRunId(runId: string): string {
+  return runId.slice(0, TIMED.test(runId) ? SHORT_TIMED_CHARS : SHORT_CHARS);
+}
+
 /** The run id that a workflow id of the form `run-<runId>` says; undefined for any other workflow id. */
 export function runIdIn(workflowId: string): string | undefined {
   const [, runId = ""] = /^run-(.{36})$/.exec(workflowId) ?? [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRunId, runIdIn, workflowIdOf } from "../../../src/core/run/run-id.js";
+import { isRunId, runIdIn, shortRunId, workflowIdOf } from "../../../src/core/run/run-id.js";
 
 const RUN = "0b8c8a4e-5d1f-4c3a-9b7e-2f6d1a0c4e55";
 
@@ -26,3 +26,10 @@ test.each([RUN, `Run-${RUN}`, `child-run-${RUN}`, "nightly", ""])(
     expect(runIdIn(id)).toBeUndefined();
   },
 );
+
+test("runs that Temporal has named in one minute are told apart by their short ids, which begin their ids", () => {
+  const ids = ["01a22777-23ed-7a1b-ae07-853290be8e7c", "01a22777-23ed-7ce6-8482-a348136f7828", RUN];
+  const short = ids.map(shortRunId);
+  expect(short).toEqual(["01a22777-23ed-7a1b", "01a22777-23ed-7ce6", "0b8c8a4e"]);
+  expect(new Set(short).size).toBe(ids.length);
+});

@@ -1,4 +1,5 @@
 import type { RunBelowState } from "../../../core/run/run-state.js";
+import { shortRunId } from "../../../core/run/run-id.js";
 import { runHref } from "../routes.js";
 import { visibleLine } from "../visible.js";
 
@@ -6,7 +7,7 @@ import { visibleLine } from "../visible.js";
 export function BelowLink({ run: { runId, workflowRef } }: { readonly run: RunBelowState }) {
   return (
     <a href={runHref(runId)}>
-      run {visibleLine(runId.slice(0, 8))} of {visibleLine(workflowRef)}
+      run {visibleLine(shortRunId(runId))} of {visibleLine(workflowRef)}
     </a>
   );
 }

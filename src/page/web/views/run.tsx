@@ -1,4 +1,5 @@
 import type { RunDescription, RunStanding } from "../../api-run.js";
+import { shortRunId } from "../../../core/run/run-id.js";
 import { type RunRoute, type RunTab, runHref } from "../routes.js";
 import { Facts, NotYet, Phase } from "../ui/parts.js";
 import { useNow } from "../use-asked.js";
@@ -90,14 +91,14 @@ function Head({ description, standing, now }: PartProps) {
         {from !== undefined && (
           <>
             {" "}
-            · a fork of <a href={runHref(from.runId)}>{visibleLine(from.runId.slice(0, 8))}</a> after visit{" "}
+            · a fork of <a href={runHref(from.runId)}>{visibleLine(shortRunId(from.runId))}</a> after visit{" "}
             {from.visit}
           </>
         )}
         {above !== undefined && (
           <>
             {" "}
-            · part of <a href={runHref(above)}>run {visibleLine(above.slice(0, 8))}</a>
+            · part of <a href={runHref(above)}>run {visibleLine(shortRunId(above))}</a>
           </>
         )}
         <br />

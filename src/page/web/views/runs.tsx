@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { RunRow, WaitingQuestion } from "../../api-run.js";
 import { MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
 import { asksForBudget } from "../../../core/run/question.js";
+import { shortRunId } from "../../../core/run/run-id.js";
 import { ask } from "../ask.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
@@ -239,7 +240,7 @@ function Row({ run, now }: { readonly run: RunRow; readonly now: number }) {
         <time dateTime={since ?? startedAt}>{ago(since ?? startedAt, now)}</time>
       </span>
       <span class="line small muted">
-        <span class="mono keep">{runId.slice(0, 8)}</span>
+        <span class="mono keep">{shortRunId(runId)}</span>
         <span>{visibleLine(question === "" ? nodeId : `${nodeId}: ${question}`)}</span>
       </span>
     </a>
