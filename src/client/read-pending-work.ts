@@ -5,7 +5,9 @@ import type { TemporalAccess } from "./run-start.js";
 
 /** What a run waits for, by a description of its execution, with what has failed in words that can be read. Needs no worker. */
 export async function readPendingWork(access: TemporalAccess, raw: RawDescription): Promise<PendingWork> {
-  const workflowId = raw.workflowExecutionInfo?.execution?.workflowId ?? "";
+  const { workflowExecutionInfo: info } = raw;
+  if (info?.closeTime) return { activities: [] }; // Temporal keeps what a run was at when it ended it
+  const workflowId = info?.execution?.workflowId ?? "";
   const taskFailure = await taskFailureOf(access, raw);
   const work = pendingWorkIn(await withFailures(access.temporal, raw, workflowId));
   return { ...work, ...defined({ taskFailure }) };

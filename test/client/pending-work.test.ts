@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { type RawDescription, pendingWorkIn } from "../../src/client/pending-work.js";
+import { readPendingWork } from "../../src/client/read-pending-work.js";
+import type { TemporalAccess } from "../../src/client/run-start.js";
 
 const at = (seconds: number) => ({ seconds, nanos: 5_000_000 }) as never; // as the service has it, with a Long
 
@@ -56,4 +58,14 @@ test("an activity is told with its attempt, the failure before it and its times"
     ],
     workflowTaskSince: "1970-01-01T00:00:05.005Z",
   });
+});
+
+test("a run that Temporal has ended amid a model turn is at nothing any more", async () => {
+  const description = {
+    workflowExecutionInfo: { closeTime: at(3) },
+    pendingActivities: [{ activityType: { name: "model.turn" }, state: 2, lastStartedTime: at(2) }],
+    pendingWorkflowTask: { state: 2, attempt: 3, originalScheduledTime: at(1) },
+  } as RawDescription; // the fields that are read
+  const access = { temporal: { options: { loadedDataConverter: {} } } } as TemporalAccess; // nothing is asked of it
+  expect(await readPendingWork(access, description)).toEqual({ activities: [] });
 });
