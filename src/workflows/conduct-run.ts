@@ -22,7 +22,7 @@ import type { RunResult } from "../core/run/closing.js";
 import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";
 import { cutText } from "../core/text.js";
-import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
+import { isContinueAsNew, isReset, resumeWhereShutOut } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { changePhase, placeOf, setSearchAttributes, tellPlace } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
@@ -56,6 +56,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     await refuseLateUpdates(record);
   } catch (error) {
     if (isContinueAsNew(error)) throw error;
+    await resumeWhereShutOut(record, error);
     await cancelAwaited(record, error);
     throw await closeFailed(record, error);
   }

@@ -1,4 +1,6 @@
 import {
+  ActivityFailure,
+  ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   allHandlersFinished,
@@ -7,6 +9,7 @@ import {
   patched,
   workflowInfo,
 } from "@temporalio/workflow";
+import type { ErrorCode } from "../core/errors.js";
 import { recordChanges } from "./change-phase.js";
 import { barsOver } from "./node-bars.js";
 import type { RunRecord } from "../core/run/run-record.js";
@@ -51,13 +54,32 @@ export function isReset(): boolean {
  * in each replay: one from a history alone has the execution's first id, as if nobody had reset it.
  */
 async function resumeAfterReset(record: RunRecord): Promise<void> {
-  const { input, carried, opened } = record;
+  const { carried } = record;
+  if (mayHaveBeenReset(record) && patched(`reset at ${carried.visit}.${carried.turn}`)) await resume(record);
+}
+
+/**
+ * The same where it is not let that far: a newer execution has opened the run before it was reset, so that the files shut it out
+ * at its first activity.
+ */
+export async function resumeWhereShutOut(record: RunRecord, error: unknown): Promise<void> {
+  const failure = error instanceof ActivityFailure ? error.cause : error; // a local activity's comes as it is
+  if (!(failure instanceof ApplicationFailure) || failure.type !== SHUT_OUT) return;
+  if (record.open === undefined || CancellationScope.current().consideredCancelled) return;
+  if (mayHaveBeenReset(record) && patched("shut-out-after-a-reset")) await resume(record);
+}
+
+const SHUT_OUT: ErrorCode = "ENGINE_ABORTED";
+
+function mayHaveBeenReset({ opened }: RunRecord): boolean {
   const { runId, unsafe } = workflowInfo();
-  if (!(isReset() || unsafe.isReplaying) || opened.openedFor === runId) return;
-  if (!patched(`reset at ${carried.visit}.${carried.turn}`)) return;
+  return (isReset() || unsafe.isReplaying) && opened.openedFor !== runId;
+}
+
+async function resume(record: RunRecord): Promise<void> {
   await barsOver(record);
   await condition(allHandlersFinished);
-  const { carried: _, ...rest } = input;
+  const { carried: _, ...rest } = record.input;
   await makeContinueAsNewFunc({})({ ...withoutFork(rest), resume: true });
 }
 

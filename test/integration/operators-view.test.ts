@@ -242,6 +242,14 @@ describe("a run that is reset in the Web UI", () => {
     temporal(["workflow", "reset", "--workflow-id", workflowIdOf(run.runId), "--reason", "test", ...to]);
   const FIRST = ["--type", "FirstWorkflowTask"];
 
+  /** The events of an execution that an operator can reset it to. */
+  async function tasksOf(bench: Bench, run: RunHandle, executionRunId: string) {
+    const { workflow } = bench.client.temporal;
+    const { events } = await workflow.getHandle(workflowIdOf(run.runId), executionRunId).fetchHistory();
+    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    return tasks.map(({ eventId }) => eventId);
+  }
+
   async function phasesOf(bench: Bench, run: RunHandle) {
     const events = await bench.auditEvents(run);
     return events.filter(({ kind }) => kind === "run.phase").map(({ phase }) => phase);
@@ -318,6 +326,26 @@ describe("a run that is reset in the Web UI", () => {
     expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
     const calls = (await bench.auditEvents(run)).filter(({ kind }) => kind === "tool.exec");
     expect(calls).toHaveLength(3);
+  });
+
+  test("of an execution that a newer one has followed, to its opening, goes on where the run stands", async () => {
+    const bench = await openBench((request, index) => (index === 0 ? { status: 401 } : straightOn(request)));
+    const run = await bench.start(twoNodePackage());
+    const { events } = await run.history();
+    await run.result().catch(() => undefined);
+    const first = events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? "";
+    await bench.client.retry(run.runId);
+    await bench.client.handle(run.runId).result();
+    const tasks = await tasksOf(bench, run, first);
+    await reset(run, ["--run-id", first, "--event-id", String(tasks[1])]);
+    const again = bench.client.handle(run.runId);
+    const result = await again.result();
+    expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
+    expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
+    await eventually(async () => (await again.histories()).length === 4);
+    for (const history of await again.histories()) {
+      expect(await replayHistory(history)).toMatchObject({ ok: true });
+    }
   });
 
   test.each(STEP_SIZES)("leaves histories that replay, by %s", async (steps) => {
