@@ -242,12 +242,11 @@ describe("a run that is reset in the Web UI", () => {
     temporal(["workflow", "reset", "--workflow-id", workflowIdOf(run.runId), "--reason", "test", ...to]);
   const FIRST = ["--type", "FirstWorkflowTask"];
 
-  /** The events of an execution that an operator can reset it to. */
-  async function tasksOf(bench: Bench, run: RunHandle, executionRunId: string) {
-    const { workflow } = bench.client.temporal;
-    const { events } = await workflow.getHandle(workflowIdOf(run.runId), executionRunId).fetchHistory();
+  /** The events of the newest execution that an operator can reset it to. */
+  async function tasksOf(run: RunHandle) {
+    const { events } = await run.history();
     const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-    return tasks.map(({ eventId }) => eventId);
+    return tasks.map(({ eventId }) => String(eventId));
   }
 
   async function phasesOf(bench: Bench, run: RunHandle) {
@@ -316,10 +315,8 @@ describe("a run that is reset in the Web UI", () => {
     const run = await bench.start(twoNodePackage());
     await run.result().catch(() => undefined);
     isDown = false;
-    const { events } = await run.history();
-    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-    const middle = tasks[Math.floor(tasks.length / 2)]?.eventId;
-    await reset(run, ["--event-id", String(middle)]);
+    const tasks = await tasksOf(run);
+    await reset(run, ["--event-id", tasks[Math.floor(tasks.length / 2)] ?? ""]);
     const result = await bench.client.handle(run.runId).result();
     expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
     expect((await (await bench.filesOf(run)).status.read())?.phase).toBe("completed");
@@ -331,13 +328,12 @@ describe("a run that is reset in the Web UI", () => {
   test("of an execution that a newer one has followed, to its opening, goes on where the run stands", async () => {
     const bench = await openBench((request, index) => (index === 0 ? { status: 401 } : straightOn(request)));
     const run = await bench.start(twoNodePackage());
-    const { events } = await run.history();
     await run.result().catch(() => undefined);
-    const first = events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? "";
+    const [, opened = ""] = await tasksOf(run);
+    const first = await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).describe();
     await bench.client.retry(run.runId);
     await bench.client.handle(run.runId).result();
-    const tasks = await tasksOf(bench, run, first);
-    await reset(run, ["--run-id", first, "--event-id", String(tasks[1])]);
+    await reset(run, ["--run-id", first.runId, "--event-id", opened]);
     const again = bench.client.handle(run.runId);
     const result = await again.result();
     expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
@@ -352,9 +348,8 @@ describe("a run that is reset in the Web UI", () => {
     const bench = await openBench(straightOn);
     const run = await bench.start(twoNodePackage(), { steps });
     await run.result();
-    const { events } = await run.history();
-    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-    await reset(run, ["--event-id", String(tasks[steps === "turns" ? 3 : 1]?.eventId)]);
+    const tasks = await tasksOf(run);
+    await reset(run, ["--event-id", tasks[steps === "turns" ? 3 : 1] ?? ""]);
     const again = bench.client.handle(run.runId);
     await again.result();
     // The first, the one that was reset and what goes on: lists of Temporal's are a moment behind.
