@@ -161,6 +161,11 @@ export function isNotFound(error: unknown): boolean {
   return code === NOT_FOUND;
 }
 
+/** Whoever started the run gave it a delay, which is not over. */
+export function isNotBegun(error: unknown): boolean {
+  return isSaid(error, "Workflow task is not scheduled yet");
+}
+
 /** Temporal takes no update and asks no query while a workflow task is being tried again and again. */
 export function isBetweenWorkers(error: unknown): boolean {
   return isSaid(error, "Workflow Task in failed state");

@@ -325,24 +325,30 @@ describe("a run that is reset in the Web UI", () => {
     expect(calls).toHaveLength(3);
   });
 
-  test("of an execution that a newer one has followed, to its opening, goes on where the run stands", async () => {
-    const bench = await openBench((request, index) => (index === 0 ? { status: 401 } : straightOn(request)));
-    const run = await bench.start(twoNodePackage());
-    await run.result().catch(() => undefined);
-    const [, opened = ""] = await tasksOf(run);
-    const first = await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).describe();
-    await bench.client.retry(run.runId);
-    await bench.client.handle(run.runId).result();
-    await reset(run, ["--run-id", first.runId, "--event-id", opened]);
-    const again = bench.client.handle(run.runId);
-    const result = await again.result();
-    expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
-    expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
-    await eventually(async () => (await again.histories()).length === 4);
-    for (const history of await again.histories()) {
-      expect(await replayHistory(history)).toMatchObject({ ok: true });
-    }
-  });
+  test(
+    "of an execution that a newer one has followed, to its opening, goes on where the run stands",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench((request, index) =>
+        index === 0 ? { status: 401 } : straightOn(request),
+      );
+      const run = await bench.start(twoNodePackage());
+      await run.result().catch(() => undefined);
+      const [, opened = ""] = await tasksOf(run);
+      const first = await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).describe();
+      await bench.client.retry(run.runId);
+      await bench.client.handle(run.runId).result();
+      await reset(run, ["--run-id", first.runId, "--event-id", opened]);
+      const again = bench.client.handle(run.runId);
+      const result = await again.result();
+      expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
+      expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
+      await eventually(async () => (await again.histories()).length === 4);
+      for (const history of await again.histories()) {
+        expect(await replayHistory(history)).toMatchObject({ ok: true });
+      }
+    },
+  );
 
   test.each(STEP_SIZES)("leaves histories that replay, by %s", async (steps) => {
     const bench = await openBench(straightOn);

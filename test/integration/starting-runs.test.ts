@@ -335,3 +335,21 @@ test("an activity that no workflow asks for is refused", async () => {
     cause: { message: expect.stringContaining("for its workflows only") as string },
   });
 });
+
+test("a run that was started with a delay says so, and that nobody has begun it", async () => {
+  const bench = await openBench(asksFirst);
+  const own = { workflowId: `later-${randomUUID()}`, taskQueue: bench.store.taskQueue };
+  const args = [{ projectRoot: bench.projectRoot, packageId: await installStory(bench) }];
+  const later = await bench.client.temporal.workflow.start("graphRun", {
+    ...own,
+    args,
+    startDelay: "1 hour",
+  });
+  onTestFinished(async () => {
+    await later.terminate();
+  });
+  expect(await shellOf(bench).run(["status", own.workflowId])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("The run has not begun: it was started with a delay") as string,
+  });
+});

@@ -1,7 +1,7 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../../client/client.js";
 import { abortable } from "../../client/abortable.js";
 import { closedAs } from "../../client/closed-run.js";
-import { isBetweenWorkers, isUnfollowed } from "../../client/interlock-error.js";
+import { isBetweenWorkers, isNotBegun, isUnfollowed } from "../../client/interlock-error.js";
 import { runsBelow } from "../../client/runs-below.js";
 import type { Config } from "../../config.js";
 import { quoted } from "../../client/quoted.js";
@@ -178,7 +178,9 @@ async function storedElsewhere(session: TemporalSession, reader: StoreReader, ru
 /** The files say where it stands. */
 function unfollowed(error: unknown): InterlockError {
   if (isUnfollowed(error)) return error;
-  throw error;
+  if (!isNotBegun(error)) throw error;
+  const message = "The run has not begun: it was started with a delay, which Temporal keeps.";
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, error);
 }
 
 /** Undefined where nobody answers, and where nobody can: of a run that was terminated because its workflow task failed, too. */
