@@ -2,9 +2,10 @@ import { type JsonObject, type JsonValue, fieldOf, objectOf } from "../core/json
 import { callOf, usesOf, variableOf } from "../core/package/condition-uses.js";
 import type { ConditionData } from "../core/package/graph.js";
 import { weigh } from "../core/package/json-logic.js";
+import { valueAt } from "../core/package/value-at.js";
 
 /** Values visited and built while one condition is solved. */
-const MAX_WORK = 5_000;
+const MAX_WORK = 20_000;
 const MAX_LITERALS = 50;
 const ANY_TEXT = "rehearsal";
 
@@ -74,22 +75,43 @@ class Solving {
     else for (const found of this.ways(first, wanted, data)) yield* this.all(rest, wanted, found);
   }
 
+  /** One variable is set where that is enough, else two, such as how often something was tried and how often it may be. */
   private *tries(expression: JsonValue, wanted: boolean, data: ConditionData): Iterable<ConditionData> {
-    if (this.isTrue(expression, data) === wanted) yield data;
-    const literals = literalsIn(expression);
-    for (const { name: path } of usesOf(expression).reads) {
-      const variable = variableOf(path);
-      // The tools refuse a key of the one name, and the other ends the run: that is decided by the graph.
-      if (variable === undefined || path.includes("__proto__") || variable === "workflowStatus") continue;
-      const [, ...keys] = path.split(".");
-      const own = keys.length === 1 ? (this.preferred.get(variable) ?? []) : [];
-      for (const value of [...own, ...candidates(literals)]) {
-        if (this.isSpent) return;
-        const changed = { ...data, variables: withValue(data.variables, keys, value) };
-        if (this.isTrue(expression, changed) === wanted) yield changed;
-      }
+    const isWanted = (found: ConditionData): boolean => this.isTrue(expression, found) === wanted;
+    if (isWanted(data)) yield data;
+    const paths = [...new Set(usesOf(expression).reads.map(({ name }) => name))].filter(isSettable);
+    const values = candidates(expression, paths.map((path) => valueAt(data, path) ?? null).filter(isScalar));
+    for (const path of paths)
+      for (const found of this.settings(path, values, data)) if (isWanted(found)) yield found;
+    for (const [index, path] of paths.entries())
+      for (const half of this.settings(path, values, data))
+        for (const other of paths.slice(index + 1))
+          for (const found of this.settings(other, values, half)) if (isWanted(found)) yield found;
+  }
+
+  /** The data with each of the values at a path, those that its step prefers first. */
+  private *settings(
+    path: string,
+    values: readonly JsonValue[],
+    data: ConditionData,
+  ): Iterable<ConditionData> {
+    const [, ...keys] = path.split(".");
+    const own = keys.length === 1 ? (this.preferred.get(keys[0] ?? "") ?? []) : [];
+    for (const value of [...own, ...values]) {
+      if (this.isSpent) return;
+      yield { ...data, variables: withValue(data.variables, keys, value) };
     }
   }
+}
+
+/** The tools refuse a key of the one name, and the other ends the run: that is decided by the graph. */
+function isSettable(path: string): boolean {
+  const variable = variableOf(path);
+  return variable !== undefined && variable !== "workflowStatus" && !path.includes("__proto__");
+}
+
+function isScalar(value: JsonValue): value is string | number {
+  return typeof value === "string" || typeof value === "number";
 }
 
 function withValue(object: JsonObject, keys: readonly string[], value: JsonValue): JsonObject {
@@ -98,29 +120,48 @@ function withValue(object: JsonObject, keys: readonly string[], value: JsonValue
   return { ...object, [key]: withValue(objectOf(fieldOf(object, key)), deeper, value) };
 }
 
-/** Texts and numbers that an expression compares with: what is read by name is none of them. */
-function literalsIn(expression: JsonValue): readonly (string | number)[] {
+/** Texts and numbers that an expression compares with, and what it reads of a list's items. */
+function namedIn(expression: JsonValue): {
+  readonly literals: ReadonlySet<string | number>;
+  readonly itemPaths: ReadonlySet<string>;
+} {
   const literals = new Set<string | number>();
+  const itemPaths = new Set<string>();
   const visit = (value: JsonValue): void => {
     if (literals.size >= MAX_LITERALS) return;
-    if (typeof value === "string" || typeof value === "number") literals.add(value);
+    if (isScalar(value)) literals.add(value);
     if (Array.isArray(value)) value.forEach(visit);
     const use = callOf(value);
-    if (use?.operator === "var") use.operands.slice(1).forEach(visit);
-    else if (use !== undefined && !use.operator.startsWith("missing")) use.operands.forEach(visit);
+    const [first = null] = use?.operands ?? [];
+    if (use?.operator === "var") {
+      if (
+        typeof first === "string" &&
+        first !== "" &&
+        !/^(?:variables|gateDecisions|routingFlags)\b/.test(first)
+      )
+        itemPaths.add(first);
+      use.operands.slice(1).forEach(visit);
+    } else if (use !== undefined && !use.operator.startsWith("missing")) use.operands.forEach(visit);
   };
   visit(expression);
-  return [...literals];
+  return { literals, itemPaths };
 }
 
 /** What may make a comparison true or false, the likeliest first. */
-function candidates(literals: readonly (string | number)[]): readonly JsonValue[] {
+function candidates(expression: JsonValue, compared: readonly (string | number)[]): readonly JsonValue[] {
+  const named = namedIn(expression);
+  const literals = [...new Set([...named.literals, ...compared])];
   const numbers = literals.filter((literal) => typeof literal === "number");
   const other = [true, false, ANY_TEXT];
-  return [
+  const values = [
     ...literals,
     ...numbers.flatMap((literal) => [literal + 1, literal - 1]),
     ...(literals.length > numbers.length ? other.toReversed() : other),
-    ...literals.map((literal) => [literal]),
+  ];
+  const items = [...named.itemPaths].map((path) => path.split("."));
+  return [
+    ...values,
+    ...values.map((value) => [value]),
+    ...items.flatMap((keys) => values.map((value) => [withValue({}, keys, value)])),
   ];
 }

@@ -35,6 +35,24 @@ describe("the variables that a condition needs", () => {
     expect(holds(condition, over({ ...data.variables, ...expected }))).toBe(true);
   });
 
+  test.each<[JsonObject, JsonObject]>([
+    [{ ">=": [v("round"), v("limit")] }, { round: 3 }],
+    [{ "<": [v("left"), v("limit")] }, { left: 2 }],
+    [{ "===": [v("chosen"), v("wanted")] }, { chosen: "blue" }],
+    [{ ">=": [{ "+": [v("round"), v("left")] }, 10] }, { round: 10, left: 10 }],
+    [{ ">=": [{ "/": [v("left"), v("round")] }, 0.8] }, { left: 0.8, round: 0.8 }],
+    [{ "==": [{ "%": [v("limit"), 2] }, 0] }, { limit: 2 }],
+    [{ all: [v("tasks"), { "==": [{ var: "status" }, "done"] }] }, { tasks: [{ status: "done" }] }],
+    [{ some: [v("tasks"), { var: "is.open" }] }, { tasks: [{ is: { open: true } }] }],
+    [{ all: [v("scores"), { ">": [{ var: "" }, 7] }] }, { scores: [8] }],
+  ])(
+    "may be more than one, what another one holds, or a list of what its items need: %j",
+    (condition, expected) => {
+      const data = over({ limit: 3, wanted: "blue", round: "rehearsal", left: "rehearsal" });
+      expect(variablesFor(condition, data)).toEqual(expected);
+    },
+  );
+
   test.each<[JsonObject]>([
     [{ and: [v("a"), { "!": v("a") }] }],
     [{ "==": [{ var: "gateDecisions.qaGate" }, "PASS"] }],
