@@ -1,5 +1,6 @@
 import { linesInYaml } from "../../core/documents/front-matter-lines.js";
 import { parseYaml } from "../../core/documents/yaml-to-json.js";
+import { projectFile } from "../../core/package/artifact-types.js";
 import { checkShape } from "../../core/package/check-shape.js";
 import { type Finding, errorFinding, jsonPath, placeOf } from "../../core/package/findings.js";
 import {
@@ -78,7 +79,25 @@ export function parseTest(file: string, text: string): FoundTest | { readonly fi
   if (!parsed.ok) return { findings: [errorFinding(file, "$", parsed.error.message)] };
   const { value, findings } = checkShape(file, packageTestSchema, parsed.value);
   if (value === undefined) return { findings: withLines(findings, text) };
-  return { name: value.name ?? stemOf(file), file, test: value };
+  return { name: value.name ?? stemOf(file), file, test: inPlainPaths(value) };
+}
+
+/** A test whose files and artifacts are named as those of a run are: `@project/a` and `./a` as `a`. */
+function inPlainPaths(test: PackageTest): PackageTest {
+  const { files, expect } = test;
+  const plain = (path: string): string => projectFile(path) ?? path;
+  return {
+    ...test,
+    ...(files && {
+      files: Object.fromEntries(Object.entries(files).map(([path, text]) => [plain(path), text])),
+    }),
+    expect: {
+      ...expect,
+      ...(expect.artifacts && {
+        artifacts: expect.artifacts.map((artifact) => ({ ...artifact, path: plain(artifact.path) })),
+      }),
+    },
+  };
 }
 
 /** What a test is called that does not say it. */

@@ -47,8 +47,8 @@ export function checkArtifactTypesSize(file: string, steps: Iterable<StepFrontma
   return [errorFinding(file, "$.nodes", sentence)];
 }
 
-/** `./a/b` and `@project/a/b` as `a/b`: how artifacts are named. */
-function projectFile(path: string): string | undefined {
+/** `./a/b` and `@project/a/b` as `a/b`: how artifacts are named. Undefined for what is no file of a project. */
+export function projectFile(path: string): string | undefined {
   if (path.startsWith("/") || path.length > MAX_ARTIFACT_PATH_CHARS) return undefined;
   const parsed = parseAliasPath(path.startsWith("@") ? path : `@project/${path}`);
   if (!parsed.ok || parsed.value.mount !== "project" || path.endsWith("/")) return undefined;
