@@ -1,6 +1,6 @@
 import { GateTypeSchema } from "../core/graph-state/schemas.js";
 import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
-import { usesOf, variableOf } from "../core/package/condition-uses.js";
+import { readsPath, variableOf } from "../core/package/condition-uses.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import { STATE_TOOL } from "../core/tools/tool-specs.js";
 import { variablesFor } from "./conditions.js";
@@ -39,7 +39,7 @@ export function needsOf(situation: Situation, known: Known, to: string): JsonObj
   const data = { variables: known.variables, ...factsOf(situation) };
   for (const { conditionExpr } of edges) {
     if (conditionExpr === undefined) return {};
-    if (!reads(conditionExpr, (path) => variableOf(path) !== undefined)) continue;
+    if (!readsPath(conditionExpr, (path) => variableOf(path) !== undefined)) continue;
     const needs = variablesFor(conditionExpr, data, preferredBy(known.step));
     if (needs !== undefined) return needs;
   }
@@ -65,7 +65,7 @@ export function wayToEnd(
     known.graph,
     ({ conditionExpr }) =>
       conditionExpr === undefined ||
-      reads(conditionExpr, (path) => path.startsWith("routingFlags")) ||
+      readsPath(conditionExpr, (path) => path.startsWith("routingFlags")) ||
       variablesFor(conditionExpr, data) !== undefined,
   );
 }
@@ -73,10 +73,6 @@ export function wayToEnd(
 /** Every gate of a story, passed. */
 export function passedGates(): JsonObject {
   return Object.fromEntries(GateTypeSchema.options.map((gate) => [gate, "PASS"]));
-}
-
-function reads(condition: JsonObject, isWanted: (path: string) => boolean): boolean {
-  return usesOf(condition).reads.some(({ name }) => isWanted(name));
 }
 
 /** What the story was told at this node, or what the directive says of it. */

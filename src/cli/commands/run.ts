@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import type { Config } from "../../config.js";
+import { readsPath } from "../../core/package/condition-uses.js";
+import type { WorkflowGraph } from "../../core/package/graph.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import {
@@ -49,8 +51,24 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
   }
   return runPrepared(
     options,
-    (config, store) => prepareRun(config, store, { ...options, package: packageArgument }),
+    async (config, store) => {
+      const prepared = await prepareRun(config, store, { ...options, package: packageArgument });
+      if (options.conditions === true && options.story === undefined) noteClosedGates(prepared.graph);
+      return prepared;
+    },
     () => refuseNoPackage(packageArgument),
+  );
+}
+
+/** Conditions are binding, and what some of them wait for nobody can record: only a story has gates. */
+function noteClosedGates(graph: WorkflowGraph | undefined): void {
+  const isGated = graph?.edges.some(
+    ({ conditionExpr }) =>
+      conditionExpr && readsPath(conditionExpr, (path) => path.startsWith("gateDecisions")),
+  );
+  if (isGated !== true) return;
+  printNote(
+    "Conditions of this workflow read decisions of gates, and a run without a story has none: add --story, such as --story story-1.",
   );
 }
 

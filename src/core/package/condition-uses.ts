@@ -44,6 +44,11 @@ export function usesOf(expression: JsonValue): ConditionUses {
   return { reads, unknownOperators };
 }
 
+/** Whether a condition reads a path that is wanted. */
+export function readsPath(condition: JsonValue, isWanted: (path: string) => boolean): boolean {
+  return usesOf(condition).reads.some(({ name }) => isWanted(name));
+}
+
 /** A call of an operator. */
 interface Call {
   readonly operator: string;

@@ -53,6 +53,19 @@ describe("interlock package new", () => {
     expect(readdirSync(dir)).toEqual(["tea"]);
   });
 
+  test.each<[string, readonly string[], boolean]>([
+    ["binding, and the run has no story", ["--conditions"], true],
+    ["binding", ["--conditions", "--story", "tea-1"], false],
+    ["advice", [], false],
+  ])("makes a gate of which a run says what keeps it closed: %s", async (_name, options, isSaid) => {
+    await run("new", "~/tea", "--gate");
+    mkdirSync(join(dir, "project"));
+    output.text = "";
+    const where = ["--project", join(dir, "project"), "--rehearse", "--print-input"];
+    expect(await main(["run", join(dir, "tea"), ...where, ...options])).toBe(0);
+    expect(output.text.includes("a run without a story has none: add --story")).toBe(isSaid);
+  });
+
   test("counts one warning as one", async () => {
     await run("new", "~/tea");
     const file = join(dir, "tea/workflow.graph.json");
