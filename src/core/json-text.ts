@@ -1,3 +1,4 @@
+import { defined } from "./defined.js";
 import type { JsonValue } from "./json.js";
 
 /** Deeper nesting is refused before anything recursive sees it (contracts §16). */
@@ -9,7 +10,13 @@ const MAX_JSON_VALUES = 100_000;
 /** A parsed text, or the first thing wrong with it: where in the document, and in a sentence. */
 export type JsonText =
   | { readonly ok: true; readonly value: JsonValue }
-  | { readonly ok: false; readonly path: readonly (string | number)[]; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly path: readonly (string | number)[];
+      readonly message: string;
+      /** 1-based, where it is the grammar that a text breaks. */
+      readonly line?: number;
+    };
 
 /**
  * Parses JSON from strangers. On top of the grammar it refuses what a later reader could take differently:
@@ -21,7 +28,10 @@ export function parseJsonText(text: string, maxValues = MAX_JSON_VALUES): JsonTe
   try {
     return { ok: true, value: parser.parse() };
   } catch (error) {
-    if (error instanceof JsonRefused) return { ok: false, path: error.path, message: error.message };
+    if (error instanceof JsonRefused) {
+      const { path, message, line } = error;
+      return { ok: false, path, message, ...defined({ line }) };
+    }
     /* v8 ignore next -- a bug */
     throw error;
   }
@@ -58,9 +68,12 @@ export function linesInJson(
 class JsonRefused extends Error {
   readonly path: readonly (string | number)[];
 
-  constructor(path: readonly (string | number)[], message: string) {
+  readonly line: number | undefined;
+
+  constructor(path: readonly (string | number)[], message: string, line?: number) {
     super(message);
     this.path = path;
+    this.line = line;
   }
 }
 
@@ -200,10 +213,11 @@ class JsonTextParser {
   private refuseHere(expected: string): never {
     const before = this.text.slice(0, this.index).split("\n");
     const column = (before.at(-1) ?? "").length + 1;
-    return this.refuse(`is not valid JSON: line ${before.length}, column ${column}: ${expected}`);
+    const message = `is not valid JSON: line ${before.length}, column ${column}: ${expected}`;
+    return this.refuse(message, before.length);
   }
 
-  private refuse(message: string): never {
-    throw new JsonRefused([...this.path], message);
+  private refuse(message: string, line?: number): never {
+    throw new JsonRefused([...this.path], message, line);
   }
 }

@@ -2,7 +2,7 @@ import { linesInYaml } from "../../core/documents/front-matter-lines.js";
 import { parseYaml } from "../../core/documents/yaml-to-json.js";
 import { projectFile } from "../../core/package/artifact-types.js";
 import { checkShape } from "../../core/package/check-shape.js";
-import { type Finding, errorFinding, jsonPath, placeOf } from "../../core/package/findings.js";
+import { type Finding, errorFinding, faultFinding, jsonPath, placeOf } from "../../core/package/findings.js";
 import {
   checkPathCollisions,
   normalizePackagePath,
@@ -76,7 +76,7 @@ async function readTest(
 /** A test's text, held against its schema. */
 export function parseTest(file: string, text: string): FoundTest | { readonly findings: readonly Finding[] } {
   const parsed = parseYaml(text, "The test");
-  if (!parsed.ok) return { findings: [errorFinding(file, "$", parsed.error.message)] };
+  if (!parsed.ok) return { findings: [faultFinding(file, parsed.error)] };
   const { value, findings } = checkShape(file, packageTestSchema, parsed.value);
   if (value === undefined) return { findings: withLines(findings, text) };
   return { name: value.name ?? stemOf(file), file, test: inPlainPaths(value) };

@@ -3,6 +3,7 @@ import {
   type CST,
   type Document,
   type Node,
+  type Scalar,
   Composer,
   Lexer,
   LineCounter,
@@ -46,7 +47,7 @@ class YamlRefused extends Error {
 /**
  * Parses one YAML 1.2 core document whose root is a mapping (or nothing) into plain JSON. Dates stay text.
  * `subject` begins sentences about the whole text, and its lines are counted on from `linesBefore`. Fault `E_INVALID_FRONTMATTER`: syntax errors with line
- * and column; duplicate or `__proto__` keys, cycles, tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
+ * and column, the 1-based `line` in its details as well; duplicate or `__proto__` keys, cycles, tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
  */
 export function parseYaml(text: string, subject = "The front matter", linesBefore = 0): Result<JsonObject> {
   const rendered = parseRendered(text);
@@ -60,8 +61,9 @@ export function parseYaml(text: string, subject = "The front matter", linesBefor
     if (!(error instanceof YamlRefused || error instanceof RangeError)) throw error;
     const tooDeep = { at: undefined, message: "The YAML is too deeply nested." };
     const { at, message } = error instanceof YamlRefused ? error : tooDeep;
-    const where = at === undefined ? "" : `YAML, line ${at.line + linesBefore}, column ${at.col}: `;
-    return fail("E_INVALID_FRONTMATTER", `${where}${message}`);
+    if (at === undefined) return fail("E_INVALID_FRONTMATTER", message);
+    const line = at.line + linesBefore;
+    return fail("E_INVALID_FRONTMATTER", `YAML, line ${line}, column ${at.col}: ${message}`, { line });
   }
 }
 
@@ -183,7 +185,7 @@ class JsonWalk {
       throw new YamlRefused(`The YAML expands to more than ${MAX_VALUES} values.`);
     if (depth > MAX_DEPTH) throw new YamlRefused(`The YAML is nested deeper than ${MAX_DEPTH} levels.`);
     this.checkTag(node);
-    if (isScalar(node)) return this.scalarToJson(node.value);
+    if (isScalar(node)) return this.scalarToJson(node);
     if (!isMap(node) && !isSeq(node)) return null;
     if (this.open.has(node)) throw new YamlRefused("The YAML contains a cycle.");
     this.open.add(node);
@@ -225,11 +227,12 @@ class JsonWalk {
     return target;
   }
 
-  private scalarToJson(value: unknown): JsonValue {
+  private scalarToJson(node: Scalar): JsonValue {
+    const { value } = node;
     if (typeof value === "string") this.countText(value);
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
     if (typeof value === "number" && Number.isFinite(value)) return value;
-    throw new YamlRefused(`A value such as .inf, .nan or a big integer cannot be carried as JSON.`);
+    throw this.refuse(node, "a value such as .inf, .nan or a big integer cannot be carried as JSON.");
   }
 
   private countText(text: string): void {

@@ -3,7 +3,7 @@ import { isServerName } from "../server-name.js";
 import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/state-frontmatter.js";
 import { checkArtifactTypes } from "./artifact-types.js";
 import { checkAgentId, checkGraphRules } from "./check-graph.js";
-import { checkJson, checkShape } from "./check-shape.js";
+import { checkJson, checkShape, checkShapeAnyway } from "./check-shape.js";
 import { type FileIndex, lastName } from "./file-index.js";
 import {
   type Checked,
@@ -45,26 +45,27 @@ export interface Reference {
 export function checkManifest(text: string): Checked<Manifest> {
   const json = checkJson(MANIFEST_FILE, text);
   if (json.value === undefined) return { findings: json.findings };
-  const shape = checkShape(MANIFEST_FILE, manifestSchema, json.value);
-  if (shape.value === undefined) return shape;
-  const ids = (shape.value.workflows ?? []).map((workflow) => workflow.id);
-  return { value: shape.value, findings: checkUnique(MANIFEST_FILE, "workflows", ids) };
+  const { value, findings } = checkShapeAnyway(MANIFEST_FILE, manifestSchema, json.value);
+  if (value === undefined) return { findings };
+  const ids = (value.workflows ?? []).map((workflow) => workflow.id);
+  return { value, findings: [...findings, ...checkUnique(MANIFEST_FILE, "workflows", ids)] };
 }
 
 /** `agents.json`: shape, and no agent id twice. */
 export function checkAgentsFile(file: string, text: string): Checked<readonly Agent[]> {
   const json = checkJson(file, text);
   if (json.value === undefined) return { findings: json.findings };
-  const shape = checkShape(file, agentsFileSchema, json.value);
+  const shape = checkShapeAnyway(file, agentsFileSchema, json.value);
   if (shape.value === undefined) return { findings: shape.findings };
   const { agents }: AgentsFile = shape.value;
-  const findings = checkUnique(
-    file,
-    "agents",
-    agents.map((agent) => agent.id),
-  );
-  const servers = checkServers(file, agents, json.value);
-  return { value: agents, findings: [...findings, ...checkTools(file, agents), ...servers] };
+  const ids = agents.map((agent) => agent.id);
+  const findings = [
+    ...shape.findings,
+    ...checkUnique(file, "agents", ids),
+    ...checkTools(file, agents),
+    ...checkServers(file, agents, json.value),
+  ];
+  return { value: agents, findings };
 }
 
 /** A policy that seems to give an agent tools of servers, and gives none. `written` is the file as it stands there. */
@@ -112,9 +113,9 @@ export function checkGraphFile(
 ): Checked<GraphFile> {
   const json = checkJson(file, text);
   if (json.value === undefined) return { findings: json.findings };
-  const shape = checkShape(file, graphSchema, json.value);
-  if (shape.value === undefined) return shape;
-  return { value: shape.value, findings: checkGraphRules(file, shape.value, agentIds) };
+  const { value, findings } = checkShapeAnyway(file, graphSchema, json.value);
+  if (value === undefined) return { findings };
+  return { value, findings: [...findings, ...checkGraphRules(file, value, agentIds)] };
 }
 
 /** The frontmatter of a workflow document, normalised and then validated. */
@@ -125,24 +126,25 @@ export function checkWorkflowDocument(file: string, frontmatter: JsonObject): Ch
   return { value: normalized as Frontmatter, findings: [] }; // the schema has said so
 }
 
-/** The frontmatter of a step file, held against the node that names it. */
+/** The frontmatter of a step file, held against the node that names it. Without a type, none is compared. */
 export function checkStepFile(
   file: string,
   frontmatter: JsonObject,
-  node: GraphFile["nodes"][number],
+  node: { readonly id: string; readonly type?: GraphFile["nodes"][number]["type"] },
   agentIds: ReadonlySet<string> | undefined,
 ): Checked<StepFrontmatter> {
   const normalized =
     frontmatter["schemaVersion"] === 1.1 ? { ...frontmatter, schemaVersion: "1.1" } : frontmatter;
-  const shape = checkShape(file, stepFrontmatterSchema, normalized);
+  const shape = checkShapeAnyway(file, stepFrontmatterSchema, normalized);
   const step = shape.value;
   if (step === undefined) return shape;
-  const findings: Finding[] = [];
+  const findings = [...shape.findings];
+  const isRefused = (path: string): boolean => shape.findings.some((finding) => finding.path === path);
   for (const [key, expected] of [
     ["nodeId", node.id],
     ["type", node.type],
   ] as const) {
-    if (step[key] === expected) continue;
+    if (expected === undefined || step[key] === expected || isRefused(`$.${key}`)) continue;
     const sentence = `is ${quote(step[key])}, but node ${quote(node.id)} of the graph has ${quote(expected)}: make them equal`;
     findings.push(errorFinding(file, `$.${key}`, sentence));
   }

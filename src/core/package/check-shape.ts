@@ -1,6 +1,7 @@
 import type { z } from "zod";
+import { defined } from "../defined.js";
 import { parseJsonText } from "../json-text.js";
-import type { JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList } from "../json.js";
 import {
   type Checked,
   type Finding,
@@ -15,7 +16,8 @@ import {
 export function checkJson(file: string, text: string): Checked<JsonValue> {
   const parsed = parseJsonText(text);
   if (parsed.ok) return { value: parsed.value, findings: [] };
-  return { findings: [errorFinding(file, jsonPath(parsed.path), parsed.message)] };
+  const { path, message, line } = parsed;
+  return { findings: [{ ...errorFinding(file, jsonPath(path), message), ...defined({ line }) }] };
 }
 
 /** Holds a value against a schema: the typed value, or a finding for every place where it differs. */
@@ -24,6 +26,50 @@ export function checkShape<T>(file: string, schema: z.ZodType<T>, value: JsonVal
   if (parsed.success) return { value: parsed.data, findings: [] };
   const issues = parsed.error.issues.slice(0, MAX_FINDINGS);
   return { findings: issues.flatMap((issue) => issueFindings(file, issue)) };
+}
+
+/**
+ * As {@link checkShape}, and goes on where little differs: the value as it would be without what was refused, or with a stand-in
+ * where something has to be there. So a report has what is wrong elsewhere as well. Whoever finds an error uses no value.
+ */
+export function checkShapeAnyway<T>(file: string, schema: z.ZodType<T>, value: JsonValue): Checked<T> {
+  const { error, data } = schema.safeParse(value);
+  if (error === undefined) return { value: data, findings: [] };
+  const mended = JSON.parse(JSON.stringify(value)) as JsonValue; // a copy of JSON is JSON
+  for (const issue of error.issues.slice(0, MAX_FINDINGS)) mend(mended, issue);
+  const { data: rest } = schema.safeParse(mended);
+  return { ...checkShape(file, schema, value), ...defined({ value: rest }) };
+}
+
+/** What may stand for a value that is refused, by its key, where nothing else depends on it. */
+const STAND_INS = new Map<PropertyKey, JsonValue>([
+  ["schemaVersion", "1.1"],
+  ["name", "-"],
+  ["version", "0.0.0"],
+  ["label", "-"],
+  ["type", "step"],
+]);
+
+/** Takes what an issue is about out of a value that is ours; an item of a list with its list. */
+function mend(root: JsonValue, issue: Issue): void {
+  const isUnknown = issue.code === "unrecognized_keys";
+  let place: JsonValue = root;
+  let inside: Inside | undefined;
+  for (const name of isUnknown ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path) {
+    if (place === null || typeof place !== "object") return;
+    if (!isList(place)) inside = { object: place, key: String(name) }; // a part of the copy
+    place = (place as JsonObject)[String(name)] ?? null; // an index of a list reads like a key
+  }
+  if (inside === undefined) return;
+  const { object, key } = inside;
+  const standIn = isUnknown ? undefined : STAND_INS.get(key);
+  if (standIn !== undefined) object[key] = standIn;
+  else for (const refused of isUnknown ? issue.keys : [key]) delete object[refused];
+}
+
+interface Inside {
+  readonly object: Record<string, JsonValue>;
+  readonly key: string;
 }
 
 type Issue = z.core.$ZodIssue;

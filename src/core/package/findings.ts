@@ -1,3 +1,4 @@
+import type { Fault } from "../errors.js";
 import { jsonEscaped, printable } from "../printable.js";
 
 /** What is wrong, or odd, in a package: where exactly, and in a sentence that says the remedy. */
@@ -29,6 +30,12 @@ const MAX_PLACE_CHARS = 300;
 
 export function errorFinding(file: string, path: string, message: string): Finding {
   return finding("error", file, path, message);
+}
+
+/** A file that cannot be parsed, with the line that its fault names. */
+export function faultFinding(file: string, { message, details = {} }: Fault): Finding {
+  const { line } = details;
+  return { ...errorFinding(file, "$", message), ...(typeof line === "number" ? { line } : {}) };
 }
 
 export function warningFinding(file: string, path: string, message: string): Finding {

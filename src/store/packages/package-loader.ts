@@ -25,6 +25,7 @@ import {
   WHOLE_PACKAGE,
   boundFindings,
   errorFinding,
+  faultFinding,
   isError,
   warningFinding,
 } from "../../core/package/findings.js";
@@ -231,8 +232,10 @@ class PackageReading {
 
   private async readGraph(file: string): Promise<LoadedGraph | undefined> {
     const text = await this.readText(file, MAX_GRAPH_BYTES);
-    const graph = text === undefined ? undefined : this.note(checkGraphFile(file, text, this.agentIds));
+    const checked = text === undefined ? undefined : checkGraphFile(file, text, this.agentIds);
+    const graph = checked && this.note(checked);
     if (graph === undefined) return undefined;
+    const refused = new Set(checked?.findings.filter(isError).map(({ path }) => path));
     const steps = new Map<string, StepFrontmatter>();
     const blank = new Set<string>();
     for (const [index, node] of graph.nodes.entries()) {
@@ -240,7 +243,8 @@ class PackageReading {
       const stepFile = this.note(checkReference(reference, this.files));
       const read = stepFile === undefined ? undefined : await this.frontMatterOf(stepFile);
       if (stepFile === undefined || read === undefined) continue;
-      const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
+      const known = refused.has(`$.nodes[${index}].type`) ? { id: node.id } : node;
+      const step = this.note(checkStepFile(stepFile, read.frontmatter, known, this.agentIds));
       if (step === undefined) continue;
       steps.set(node.id, step);
       const { isBlank } = read;
@@ -265,7 +269,7 @@ class PackageReading {
       const { frontmatter, body } = parsed.value;
       return { bytes, frontmatter, isBlank: Buffer.from(body).toString("utf8").trim() === "" };
     }
-    this.findings.push(errorFinding(file, "$", parsed.error.message));
+    this.findings.push(faultFinding(file, parsed.error));
     return undefined;
   }
 

@@ -284,8 +284,9 @@ class DirectoryPackageStore implements PackageStore {
     const dir = (await this.find(packageId))?.dir;
     if (dir === undefined) return undefined;
     const bytes = await readPackageFile(dir, MANIFEST_FILE, MAX_MANIFEST_BYTES).catch(() => undefined);
-    const manifest = bytes && checkManifest(Buffer.from(bytes).toString("utf8")).value;
-    return manifest && { packageId, name: manifest.name, version: manifest.version, dir };
+    const { value: manifest, findings } = checkManifest(Buffer.from(bytes ?? []).toString("utf8"));
+    if (manifest === undefined || findings.some(isError)) return undefined;
+    return { packageId, name: manifest.name, version: manifest.version, dir };
   }
 
   /** Keeps the packages that were used last. */

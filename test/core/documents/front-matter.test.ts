@@ -100,7 +100,9 @@ describe("cutting a document", () => {
     ["a key twice", "---\na: 1\na: 2\n---\n", 'YAML, line 3, column 1: the key "a" stands here twice.'],
     ["a list", "---\n- a\n---\n", "The front matter is not a mapping of keys to values."],
   ])("%s is refused", (_, document, message) => {
-    expect(refusal(document)).toEqual({ code: "E_INVALID_FRONTMATTER", message });
+    const [, line] = /line (\d+)/.exec(message) ?? [];
+    const details = line === undefined ? {} : { details: { line: Number(line) } };
+    expect(refusal(document)).toEqual({ code: "E_INVALID_FRONTMATTER", message, ...details });
   });
 
   test("bytes that are no UTF-8 are refused in the block and kept in the body", () => {

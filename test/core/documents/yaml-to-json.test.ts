@@ -123,8 +123,16 @@ describe("parseYaml", () => {
       'YAML, line 1, column 4: no value has the anchor "x".',
     ],
     ["a map for a key", "? {a: 1}\n: 2\n", "YAML, line 1, column 3: a key is not a plain value."],
-    ["infinity", "a: .inf\n", "A value such as .inf, .nan or a big integer cannot be carried as JSON."],
-    ["not a number", "a: .nan\n", "A value such as .inf, .nan or a big integer cannot be carried as JSON."],
+    [
+      "infinity",
+      "a: .inf\n",
+      "YAML, line 1, column 4: a value such as .inf, .nan or a big integer cannot be carried as JSON.",
+    ],
+    [
+      "not a number",
+      "a: .nan\n",
+      "YAML, line 1, column 4: a value such as .inf, .nan or a big integer cannot be carried as JSON.",
+    ],
     [
       "a foreign tag",
       "a: !!js/function 'function(){}'\n",

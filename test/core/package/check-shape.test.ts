@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { checkShape } from "../../../src/core/package/check-shape.js";
+import { checkShape, checkShapeAnyway } from "../../../src/core/package/check-shape.js";
 
 const entry = z.strictObject({ name: z.string() });
 const schema = z.strictObject({ list: z.union([z.array(entry), z.record(z.string(), z.array(entry))]) });
@@ -15,4 +15,26 @@ test("of several forms, a mistake is told of the one that is meant, at its place
     "$.list.a[0].more is no key of this format: remove or rename it",
   ]);
   expect(said({ list: 3 })).toEqual(["$.list Invalid input"]);
+});
+
+test("a value goes on without what is refused of it, and not where something of it is needed", () => {
+  const node = z.strictObject({ type: z.enum(["step", "end"]), notes: z.array(z.string()).optional() });
+  const nodes = z.strictObject({ nodes: z.array(node) });
+  const goesOn = (value: object) => {
+    const { value: rest, findings } = checkShapeAnyway("a.json", nodes, value as never);
+    expect(findings).toEqual(checkShape("a.json", nodes, value as never).findings);
+    return rest;
+  };
+  const whole = { nodes: [{ type: "end", notes: ["a"] }] };
+  expect(goesOn(whole)).toEqual(whole);
+  const odd = {
+    more: 1,
+    nodes: [
+      { type: "begin", notes: 3, "a.b": { c: 1 } },
+      { type: "end", notes: ["a", 1] },
+    ],
+  };
+  expect(goesOn(odd)).toEqual({ nodes: [{ type: "step" }, { type: "end" }] });
+  expect(goesOn({ nodes: [3] })).toBeUndefined();
+  expect(goesOn({ nodes: 3 })).toBeUndefined();
 });

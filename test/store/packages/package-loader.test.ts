@@ -5,7 +5,7 @@ import { chmod, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Finding } from "../../../src/core/package/findings.js";
+import { type Finding, isError } from "../../../src/core/package/findings.js";
 import { loadPackage } from "../../fakes/load-package.js";
 import {
   type PackageFixture,
@@ -136,7 +136,7 @@ describe("what the schemas refuse, with file and JSON path", () => {
     ],
     [
       "a false node type",
-      withGraph({ nodes: [{ ...draft, type: "begin" }] }),
+      withGraph({ nodes: [{ ...draft, type: "begin" }, done] }),
       "error workflow.graph.json $.nodes[0].type",
     ],
     [
@@ -163,6 +163,41 @@ describe("what the schemas refuse, with file and JSON path", () => {
     const report = await load(fixture);
     expect(places(report.findings)).toEqual([place]);
     expect(report.package).toBeUndefined();
+  });
+
+  test("in one file hides nothing in others, and little in its own", async () => {
+    const { findings, package: loaded } = await load({
+      ...withManifest({ schemaVersion: "1.0", colour: "red" }),
+      "agents.json": '{\n"agents": [,\n',
+      "workflow.graph.json": {
+        ...graph,
+        nodes: [
+          { ...draft, type: "decide", outputs: ["/etc/x", 1] },
+          { ...done, file: "steps/none.md" },
+        ],
+        edges: [
+          { ...edge, label: "", conditionExpr: "x == 1" },
+          { ...edge, to: "nowhere" },
+        ],
+      },
+      "workflow.md": "---\nschemaVersion: 1.1\nworkflowType: t\nvariables: { a: .inf }\n---\n",
+      "steps/draft.md": stepDocument("other", "merge"),
+    });
+    expect(loaded).toBeUndefined();
+    const told = findings.filter(isError).map(({ file, line, path }) => `${file}:${line ?? "-"} ${path}`);
+    expect(told.map((place) => place.replace(/(workflow\.graph\.json):\d+/, "$1"))).toEqual([
+      "bmad.json:2 $.schemaVersion",
+      "bmad.json:10 $.colour",
+      "agents.json:2 $.agents[0]",
+      "workflow.md:4 $",
+      "workflow.graph.json $.nodes[0].type",
+      "workflow.graph.json $.nodes[0].outputs[1]",
+      "workflow.graph.json $.edges[0].label",
+      "workflow.graph.json $.edges[0].conditionExpr",
+      "workflow.graph.json $.edges[1].to",
+      "steps/draft.md:3 $.nodeId",
+      "workflow.graph.json $.nodes[1].file",
+    ]);
   });
 
   test("sentences say the remedy", async () => {
