@@ -6,6 +6,7 @@ import {
   listNames,
   quote,
   warningFinding,
+  faultFinding,
 } from "../../../src/core/package/findings.js";
 
 test("a JSON path is written so that every key can be told apart", () => {
@@ -55,4 +56,11 @@ test("names from packages stay on one line and bounded", () => {
     path: String.raw`$\u000a`,
     message: String.raw`a\u2028b`,
   });
+});
+
+test("a fault's finding has the line that the fault names, where it names one", () => {
+  const fault = { code: "E_INVALID_FRONTMATTER", message: "Tabs." } as const;
+  const plain = { severity: "error", file: "a.md", path: "$", message: "Tabs." };
+  expect(faultFinding("a.md", fault)).toEqual(plain);
+  expect(faultFinding("a.md", { ...fault, details: { line: 3 } })).toEqual({ ...plain, line: 3 });
 });
