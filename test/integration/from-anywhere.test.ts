@@ -246,6 +246,29 @@ test("a bundle of another machine runs there: its paths are that machine's, and 
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 
+test(
+  "what the store elsewhere does not have is said, and no run is made of it",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench([]);
+    await bench.store.roots.add(bench.projectRoot, "write");
+    await bench.start(twoNodePackage());
+    await bench.startAnotherWorker(); // which makes the project known
+    const there = await strangerShell(bench);
+    const start = (what: string, ...more: string[]) =>
+      there.run(["run", what, "--store", bench.store.storeId, "--project", "project", "--detach", ...more]);
+    await eventually(async () => (await start("mistyped")).stderr.includes("No package"));
+    for (const [said, words] of [
+      [await start("mistyped"), 'No package "mistyped" is installed'],
+      [await start("two-nodes", "--agent", "nobody"), "It has: author, closer."],
+    ] as const) {
+      expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(words)]);
+    }
+    const listed = jsonOf(await there.run(["runs", "--store", bench.store.storeId, "--json"]));
+    expect(listed).toHaveLength(1);
+  },
+);
+
 test("a command that only looks makes no store, and says who does not answer", { tags: "slow" }, async () => {
   const bench = await openBench([]);
   const queue = `nobody-${bench.store.taskQueue}`;

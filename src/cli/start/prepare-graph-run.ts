@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { StartRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { GRAPH_RUN_WORKFLOW } from "../../contract/names.js";
+import type { StoreReader } from "../../contract/reads.js";
 import { defined } from "../../core/defined.js";
 import { openingState } from "../../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
@@ -17,6 +18,7 @@ import { type ModelChoice, chosenModel, modelOf } from "../options/model-options
 import { UsageError, asError, usable } from "../terminal/output.js";
 import { registerRoot } from "../session/register-root.js";
 import type { PreparedRun } from "../follow/follow-and-report.js";
+import type { RunThere } from "./run-elsewhere.js";
 import type { StepChoice } from "../options/step-option.js";
 
 export interface RunChoice extends BudgetChoice, ModelChoice, StepChoice {
@@ -63,20 +65,34 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   return graphPrepared(request, workflow.graph);
 }
 
-/** A graph run in another store, whose workers check what is to be checked. */
+/** A graph run in another store, which is asked for its package and agent; all else its workers check. */
 export function graphRunThere(
   config: Config,
   { store, project }: FoundProject,
   packageId: string,
   choice: Omit<RunChoice, "package">,
-): PreparedRun {
+): RunThere {
   if (/[/\\]/.test(packageId)) {
     throw new UsageError(
       `The store ${store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install ${shellWord(packageId)}`,
     );
   }
   const place = { store, projectRoot: project.root, packageId, activeAgentId: choice.agent };
-  return graphPrepared(graphRequest(place, choice, () => modelOf(config, choice)));
+  const prepared = graphPrepared(graphRequest(place, choice, () => modelOf(config, choice)));
+  return { ...prepared, check: (reader) => refuseUnknown(reader, packageId, choice.agent) };
+}
+
+/** Throws `UsageError` for a package or an agent that the store does not have. Where it does not say, its workers find out. */
+async function refuseUnknown(
+  reader: StoreReader,
+  packageId: string,
+  agentId: string | undefined,
+): Promise<void> {
+  const known = await reader.ask("read.package", { packageId });
+  if (!known.ok && known.error.code.startsWith("E_PACKAGE_")) {
+    throw asError(known.error, known.error.message, " See: interlock package list");
+  }
+  if (known.ok && agentId !== undefined) usable(findAgent(known.value, agentId));
 }
 
 /** What the run is started with, whichever store has it. `chosen` says its model; a rehearsal has none. Throws `UsageError`. */

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Config } from "../../config.js";
+import type { StoreReader } from "../../contract/reads.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
 import { type Store, readStoreName } from "../../store/store.js";
 import { lookAround } from "../session/environment.js";
@@ -22,6 +23,12 @@ export interface ElsewhereOptions extends FollowOptions {
   readonly printInput?: boolean;
 }
 
+/** A run in another store. */
+export interface RunThere extends PreparedRun {
+  /** Throws `UsageError` for what the store says that it does not have. */
+  readonly check?: (reader: StoreReader) => Promise<void>;
+}
+
 /** A store is named, or the project is no directory that is here: it is a name. */
 export async function isElsewhere({
   project,
@@ -39,7 +46,7 @@ export async function isElsewhere({
  */
 export async function runElsewhere(
   options: ElsewhereOptions,
-  prepare: (config: Config, found: FoundProject) => PreparedRun,
+  prepare: (config: Config, found: FoundProject) => RunThere,
   here: (projectRoot: string) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { config, store } = await lookAround();
@@ -79,12 +86,13 @@ async function isCalled({ storeId, dir }: Store, name: string): Promise<boolean>
 async function runThere(
   here: Pick<StoreSession, "session" | "signal">,
   found: FoundProject,
-  prepared: PreparedRun,
+  prepared: RunThere,
   options: ElsewhereOptions,
 ): Promise<ExitCode> {
   const session = sessionAt(here.session, found.store.taskQueue);
+  const reader = remoteReader(session, found.store.storeId);
+  await prepared.check?.(reader);
   const run = await prepared.start(session.client);
   const sentence = `Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`;
-  const reader = remoteReader(session, found.store.storeId);
   return followBegun({ ...here, session, store: undefined, reader, run }, options, sentence);
 }

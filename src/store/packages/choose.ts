@@ -1,5 +1,4 @@
 import { type Result, fail, ok } from "../../core/errors.js";
-import type { Agent } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
 
@@ -34,7 +33,10 @@ export function selectWorkflow(loaded: LoadedPackage, workflowRef: string): Resu
 }
 
 /** Fault: `E_AGENT_NOT_FOUND` with the agents there are. */
-export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent> {
+export function findAgent<A extends { readonly id: string }>(
+  loaded: { readonly agents: readonly A[] },
+  agentId: string,
+): Result<A> {
   const agent = loaded.agents.find((candidate) => candidate.id === agentId);
   if (agent !== undefined) return ok(agent);
   const agents = loaded.agents.map((candidate) => candidate.id);
