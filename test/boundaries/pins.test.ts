@@ -84,6 +84,10 @@ describe("names that others see", () => {
   });
 });
 
+test("the installed package lies in files, since runs open its examples and workers its workflow code as files", () => {
+  expect(readJson("../../package.json")).toHaveProperty("preferUnplugged", true); // Yarn keeps packages zipped otherwise
+});
+
 describe("dependencies", () => {
   const manifest = readJson("../../package.json") as Record<
     "dependencies" | "devDependencies",
