@@ -107,7 +107,14 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addProjectCommands(program, whenCalled);
   addPackageCommands(program, whenCalled);
   addBundleCommands(program, whenCalled);
+  sayWhereHelpIs(program, program.name());
   return program;
+}
+
+/** What the parser refuses ends with the command that says what would be right. */
+function sayWhereHelpIs(command: Command, name: string): void {
+  command.showHelpAfterError(`See: ${name} --help`);
+  for (const below of command.commands) sayWhereHelpIs(below, `${name} ${below.name()}`);
 }
 
 async function resolveRuns(command: Command): Promise<void> {

@@ -72,6 +72,21 @@ test("what stands in a file that is no history does not begin lines of its own",
   expect(output.text).toMatch(/^"[^"\n]*h\.txt" is no history as JSON: [^\n]*\n$/);
 });
 
+test.each([
+  [["status"], "status", "missing required argument 'runId'"],
+  [["runs", "--wating"], "runs", "(Did you mean --waiting?)"],
+  [["runs", "prune", "--older"], "runs prune", "unknown option '--older'"],
+  [["watch", "one", "two"], "watch", "too many arguments"],
+  [["artifacts", "one", "--save"], "artifacts", "argument missing"],
+  [["run", "package"], "run", "required option '--project <project>' not specified"],
+  [["audit", "0123abcd"], "audit", "unknown command '0123abcd'"],
+  [["package", "chek"], "package", "(Did you mean check?)"],
+])("what the parser refuses of %j ends with where the right words are", async (args, command, words) => {
+  expect(await main(args)).toBe(2);
+  expect(output.text).toContain(words);
+  expect(output.text.endsWith(`\nSee: interlock ${command} --help\n`)).toBe(true);
+});
+
 test("help for a command that there is not says which was meant", async () => {
   expect(await main(["help", "statsu"])).toBe(2);
   expect(output.text).toMatch(/^error: unknown command 'statsu'\n\(Did you mean .*status/);
