@@ -294,3 +294,32 @@ test("a command that only looks makes no store, and says who does not answer", {
   }
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
+
+test(
+  "a run that Temporal no longer has is told from elsewhere by the store that has it, on whichever queue",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const run = await askedRun(bench);
+    const { runId, workflowId } = run;
+    await eventually(async () =>
+      (await bench.client.stores()).some(({ storeId }) => storeId === bench.store.storeId),
+    );
+    const { temporal, namespace } = bench.client;
+    await run.cancel();
+    await run.result().catch(() => undefined);
+    await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId } });
+    await eventually(async () => (await bench.client.knowsOf([workflowId])).size === 0);
+    const there = await strangerShell(bench);
+    const wayBack = expect.stringContaining(`interlock restore ${runId}`) as string;
+    const standing = await there.run(["status", runId, "--json"]);
+    expect([standing.code, standing.stderr]).toEqual([0, wayBack]);
+    expect(jsonOf(standing)).toMatchObject({ runId, workflowRef: "two-nodes", phase: "failed" });
+    const events = await there.run(["watch", runId, "--events"]);
+    expect([events.code, events.stdout]).toEqual([1, expect.stringContaining('"phase":"failed"')]);
+    const artifacts = await there.run(["artifacts", runId]);
+    expect([artifacts.code, artifacts.stdout]).toEqual([0, expect.stringContaining("artifacts/small.md")]);
+    await expect(there.run(["retry", runId])).resolves.toMatchObject({ code: 1, stderr: wayBack });
+    await expect(readdir(there.home)).resolves.toEqual([]);
+  },
+);

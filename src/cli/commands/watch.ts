@@ -66,7 +66,10 @@ export async function watchCommand(runId: string, options: WatchOptions): Promis
     if (!isOver) printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
     return withReader(runId, (place) => watchFiles(place, { ...watched, signal: interruption() }));
   }
-  return withRun(runId, (place) => watchServed(place, { ...watched, signal: place.signal }));
+  return withRun(runId, (place) => {
+    const isKept = place.lost !== undefined && isOverPhase(place.lost.metadata.phase);
+    return (isKept ? watchFiles : watchServed)(place, { ...watched, signal: place.signal });
+  });
 }
 
 /** A run that only its files tell of. */

@@ -60,12 +60,15 @@ export async function reportFromTemporal(
       if (here === undefined) throw error;
       return { report: here, note: `${error.code}: ${error.message} This is what the run's files say.` }; // sealed, for one
     }
-    if (here === undefined) return { report: undefined };
-    const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${shellName(runId)}`;
-    return { report: here, note };
+    return here === undefined ? { report: undefined } : { report: here, note: lostNote(here) };
   } finally {
     await opened.close();
   }
+}
+
+function lostNote({ runId, phase }: RunReport): string {
+  if (phase === "completed") return "Temporal no longer knows this run. This is what its files say.";
+  return `Temporal no longer knows this run. Start it again from its document with: interlock restore ${shellName(runId)}`;
 }
 
 interface Wanted {
@@ -83,10 +86,14 @@ async function reportIn(
   const found = await store?.runs.findRun(runId);
   const known = found?.ok === true ? found.value : undefined;
   const run = opened.client.handle(referenceOf(known) ?? runId);
-  const { session, reader } =
+  const { session, reader, lost } =
     known === undefined || store === undefined
       ? await elsewhere(opened, run)
-      : { session: opened, reader: localReader(store, config) };
+      : { session: opened, reader: localReader(store, config), lost: undefined };
+  if (lost !== undefined) {
+    const report = reportFromStore(lost);
+    return { report, note: lostNote(report), ...defined({ projectRoot: lost.projectRoot ?? undefined }) };
+  }
   const { client } = session;
   const { workflowId } = run;
   const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });

@@ -3,15 +3,18 @@ import type { InterlockClient, RunHandle, RunReference } from "../../client/clie
 import { hasCode } from "../../client/interlock-error.js";
 import { printable } from "../../core/printable.js";
 import { isRunId, runIdIn } from "../../core/run/run-id.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 import { shellName } from "../../core/text.js";
 import type { Config } from "../../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import type { StoreReader } from "../../contract/reads.js";
+import type { RunFacts } from "../../contract/read-answers.js";
 import { isRefusedStart } from "../../contract/signed.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
 import { UsageError, CommandError, printNote } from "../terminal/output.js";
+import { pollings } from "./known-stores.js";
 import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { remoteReader } from "./remote-reader.js";
@@ -35,6 +38,8 @@ export interface RunSession extends StoreSession {
   readonly known: RunMetadata | undefined;
   /** Reads the run's store, on this machine or elsewhere. */
   readonly reader: StoreReader;
+  /** What a store elsewhere says of a run that Temporal no longer knows. */
+  readonly lost?: RunFacts;
 }
 
 /** What a command that reads a run works with. */
@@ -69,19 +74,48 @@ async function knownHere(store: Store | undefined, runId: string): Promise<RunMe
   return found?.ok === true ? found.value : undefined;
 }
 
-/** The session and the reader of a run that this machine does not hold: its workflow names the queue of its store. */
-export async function elsewhere(
-  session: TemporalSession,
-  run: RunHandle,
-): Promise<Pick<RunSession, "session" | "reader">> {
-  const taskQueue = await run.taskQueue().catch(async (error: unknown) => {
-    const isLost = hasCode(error, "E_RUN_NOT_FOUND");
-    // Its store may be that of the configured queue.
-    if (isLost && (await session.hasWorker())) return session.client.taskQueue;
-    throw error;
+/** Where a run is that this machine does not hold. */
+interface Elsewhere extends Pick<RunSession, "session" | "reader"> {
+  /** What its store says of it, where Temporal no longer knows it. */
+  readonly lost?: RunFacts;
+}
+
+/**
+ * The session and the reader of a run that this machine does not hold: its workflow names the queue of its store. Of one that Temporal
+ * no longer knows the stores are asked.
+ */
+export async function elsewhere(session: TemporalSession, run: RunHandle): Promise<Elsewhere> {
+  try {
+    const there = sessionAt(session, await run.taskQueue());
+    return { session: there, reader: remoteReader(there) };
+  } catch (error) {
+    if (!hasCode(error, "E_RUN_NOT_FOUND")) throw error;
+    const found = await storeOfLost(session, run.runId);
+    if (found === undefined) throw error;
+    return found;
+  }
+}
+
+const AT_A_TIME = 16;
+
+/** The store that has a run which Temporal no longer knows, of those that somebody polls. */
+async function storeOfLost(session: TemporalSession, runId: string): Promise<Elsewhere | undefined> {
+  const configured = session.client.taskQueue;
+  const stores = await session.client.stores();
+  const queues = await pollings(session.client, [configured, ...stores.map(({ taskQueue }) => taskQueue)]);
+  const places = [...queues].flatMap(([queue, { polled }]) => {
+    const there = sessionAt(session, queue);
+    return polled ? [{ session: there, reader: remoteReader(there) }] : [];
   });
-  const there = sessionAt(session, taskQueue);
-  return { session: there, reader: remoteReader(there) };
+  const told = await someAtOnce(places, AT_A_TIME, async (place) => {
+    const facts = await place.reader.ask("read.run", { run: runId });
+    return facts.ok ? { ...place, lost: facts.value } : undefined;
+  });
+  // The configured one says itself why it does not tell.
+  return (
+    told.find((place) => place !== undefined) ??
+    places.find((place) => place.session.client.taskQueue === configured)
+  );
 }
 
 /** Opens Temporal for a command, and closes it afterwards. */
@@ -114,21 +148,23 @@ export async function withRun<T>(
   if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
   if (known === undefined && !(await isTemporalThere(config, store)))
     throw noSuchRun(runId, !isTemporalSilent(store));
+  let lost: Pick<RunMetadata, "runId" | "phase"> | undefined = known;
   try {
     return await withTemporal({ config, store }, async (place) => {
       const run = await runOf(place.session.client, referenceOf(known) ?? runId);
-      const where =
+      const where: Partial<Elsewhere> & Pick<Elsewhere, "reader"> =
         known === undefined || store === undefined
           ? await elsewhere(place.session, run)
           : { reader: localReader(store, config) };
+      lost ??= where.lost?.metadata;
       return action({ ...place, ...where, run, known }).catch(async (error: unknown) => {
         throw error instanceof NoSuchRun ? ((await unopened(run)) ?? error) : error;
       });
     });
   } catch (error) {
     if (!hasCode(error, "E_RUN_NOT_FOUND")) throw error;
-    if (known === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
-    throw new CommandError(`${error.message} ${wayBackWords(known)}`, { cause: error });
+    if (lost === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
+    throw new CommandError(`${error.message} ${wayBackWords(lost)}`, { cause: error });
   }
 }
 
