@@ -1,5 +1,6 @@
 import type { InterlockClient, KnownStore, ListedRun, Polling, RunFilter } from "../../client/client.js";
 import type { Config } from "../../config.js";
+import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
@@ -156,7 +157,9 @@ async function asked<T>(action: () => Promise<T>): Promise<T> {
     const details = error instanceof Error && "details" in error ? error.details : undefined;
     const isRefused = typeof details === "string" && /invalid query|search attribute/i.test(details);
     if (!isRefused) throw error;
-    throw new UsageError(`Temporal does not take this query: ${details}`, { cause: error });
+    const own = `Runs have ${Object.keys(SEARCH_ATTRIBUTES).join(", ")}, where the namespace has them: interlock doctor`;
+    const remedy = /search attribute/i.test(details) ? `. ${own}` : "";
+    throw new UsageError(`Temporal does not take this query: ${details}${remedy}`, { cause: error });
   }
 }
 
