@@ -52,8 +52,8 @@ function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusa
   return new PageRefusal(status, code, message, cause);
 }
 
-/** What went wrong as the page is told of it. */
-export function toRefusal(error: unknown): PageRefusal {
+/** What went wrong as the page is told of it. `then` is what becomes of it where Temporal does not answer. */
+export function toRefusal(error: unknown, then = ASKED_AGAIN): PageRefusal {
   if (error instanceof PageRefusal) return error;
   if (error instanceof WorkflowNotFoundError) return notInTemporal("Temporal knows the run no more.", error);
   if (error instanceof InterlockError) {
@@ -65,7 +65,7 @@ export function toRefusal(error: unknown): PageRefusal {
   if (status?.code === INVALID_ARGUMENT) {
     return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(status.details, 300));
   }
-  if (temporalWords(error) !== undefined) return noTemporal(error);
+  if (temporalWords(error) !== undefined) return noTemporal(error, then);
   return new PageRefusal(
     500,
     "E_INTERNAL",
@@ -100,7 +100,11 @@ export function unreadyWords(error: unknown): string | undefined {
   return isAway(error) ? undefined : temporalWords(error);
 }
 
-export function noTemporal(cause: unknown): PageRefusal {
-  const message = unreadyWords(cause) ?? "Temporal does not answer. It is asked again.";
+const ASKED_AGAIN = "It is asked again.";
+/** Nobody sends again what somebody has sent; it has an id, so that it happens once. */
+export const NOT_TOLD_AGAIN = "What you have sent may not have been taken: send it again once it does.";
+
+export function noTemporal(cause: unknown, then = ASKED_AGAIN): PageRefusal {
+  const message = unreadyWords(cause) ?? `Temporal does not answer. ${then}`;
   return new PageRefusal(503, "NO_TEMPORAL", message, cause);
 }

@@ -10,7 +10,7 @@ import { type Listening, listening } from "../../web/listening.js";
 import { bodyWithin } from "../../web/request-body.js";
 import { LIVE_PATH, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_STREAMS, ROUTES, type RouteName } from "../api.js";
 import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
-import { PageRefusal, WrongMethod, toRefusal } from "./faults.js";
+import { NOT_TOLD_AGAIN, PageRefusal, WrongMethod, toRefusal } from "./faults.js";
 import { streamRun } from "./live.js";
 import { KnownRuns, type PageDeps } from "./places.js";
 import { readiness } from "./readiness.js";
@@ -171,7 +171,13 @@ class Page {
     if (method === "GET") {
       const answer = answerRoute(this.answers, name, queryOf(query));
       sendJson(response, 200, await unlessAway(this.options.away?.(), answer));
-    } else sendJson(response, 200, await answerRoute(this.answers, name, await bodyOf(request, query)));
+      return;
+    }
+    const asked = await bodyOf(request, query);
+    const told = answerRoute(this.answers, name, asked).catch((error: unknown) => {
+      throw toRefusal(error, NOT_TOLD_AGAIN);
+    });
+    sendJson(response, 200, await told);
   }
 
   private async stream(

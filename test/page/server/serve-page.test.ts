@@ -157,3 +157,19 @@ test.each([
   const refused = await sendRaw(page.port, { path, method, headers });
   expect([refused.status, refused.headers.allow]).toEqual([405, allowed]);
 });
+
+test("what somebody sends while Temporal does not answer is not said to be sent again by itself, as what is asked is", async () => {
+  const away = Object.assign(new Error("14 UNAVAILABLE: gone"), { code: 14, details: "gone", metadata: {} }); // as gRPC throws it
+  const { browser } = await openedPage(
+    ofOneRun(() => Promise.reject(away), { code: "E_INTERNAL", message: "Nothing to be read." }),
+  );
+  const said = async (name: "run" | "pause") =>
+    JSON.parse((await browser.send(name, { run: "a" })).body) as unknown;
+  const refused = (message: string) => ({ error: { code: "NO_TEMPORAL", message } });
+  expect(await said("run")).toEqual(refused("Temporal does not answer. It is asked again."));
+  expect(await said("pause")).toEqual(
+    refused(
+      "Temporal does not answer. What you have sent may not have been taken: send it again once it does.",
+    ),
+  );
+});
