@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { isOverPhase } from "../core/run/phase.js";
 import { counted, excerpt } from "../core/text.js";
 import { PROJECT, SESSION_SUBJECTS } from "./from-audit.js";
-import type { RunStatement } from "./statement.js";
+import type { Decision, RunStatement } from "./statement.js";
 
 /** Subjects that are files of the store, beside the project. */
 export const STORE_SUBJECTS = "@state/";
@@ -33,12 +33,17 @@ export function pathProblems(statement: RunStatement): readonly string[] {
     if (!edges.has(JSON.stringify([before.nodeId, nodeId]))) {
       problems.push(`Line ${seq}: the graph has no edge ${excerpt(before.nodeId)} → ${excerpt(nodeId)}.`);
     }
-    if (seq <= before.seq) problems.push(`Line ${seq}: the way goes back in the log.`);
+    if (seq < before.seq) problems.push(`Line ${seq}: the way goes back in the log.`);
     const isAllowed = decisions.some(
       (each) =>
-        each.verdict === "accepted" && each.seq > before.seq && each.seq <= seq && leadsTo(each.to, nodeId),
+        each.verdict === "accepted" && isBehind(each, before) && each.seq <= seq && leadsTo(each.to, nodeId),
     );
     if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
+  }
+  for (const { verdict, to, seq } of decisions) {
+    if (verdict !== "accepted" || to === undefined) continue;
+    if (path.findLast((step) => step.seq <= seq)?.nodeId !== to)
+      problems.push(`Line ${seq}: the way does not lead to ${excerpt(to)}, as an accepted change does.`);
   }
   const last = path.at(-1);
   const hasEnd = [...nodes.values()].includes("end"); // without one, a variable completes a run wherever it stands
@@ -96,6 +101,11 @@ export function logProblems({ predicate }: RunStatement): readonly string[] {
     }
   }
   return problems;
+}
+
+/** One line tells of both where a way begins at a node that the engine passes. */
+function isBehind(decision: Decision, step: RunStatement["predicate"]["path"][number]): boolean {
+  return decision.seq > step.seq || (decision.seq === step.seq && decision.nodeId === step.nodeId);
 }
 
 /** Of a document that was written as a whole the log does not tell where it leads. */

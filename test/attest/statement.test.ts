@@ -64,6 +64,19 @@ test("a node that the engine went through is on the way, and was accepted", () =
   expect(pathProblems(statement(passed))).toEqual([]);
 });
 
+test("a way that begins at a node that the engine goes through verifies", () => {
+  const pass = (nodeId: string, next: string) => ({ kind: "node.pass", nodeId, next });
+  for (const log of [
+    [pass("a", "b"), turn("b"), move("b", "c")],
+    [pass("a", "b"), pass("b", "c"), turn("c")],
+  ]) {
+    expect(pathProblems(statement(storyOf(log)))).toEqual([]);
+  }
+  const { run } = statement().predicate;
+  const fork = { run: { ...run, forkedFrom: { runId: "other", visit: 1 } } };
+  expect(pathProblems(statement({ ...storyOf([pass("b", "c"), turn("c")]), ...fork }))).toEqual([]);
+});
+
 const story = storyOf(LOG);
 const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatement => {
   const { written: _, document: __, ...told } = story;
@@ -196,13 +209,22 @@ describe("a path", () => {
     expect(pathProblems(statement({ decisions: [] }))).toHaveLength(2);
   });
 
+  test("that leaves out where an accepted change led, or a refusal that became one, does not verify", () => {
+    const said = story.decisions.map((each) => ({ ...each, verdict: "accepted" as const }));
+    expect(pathProblems(statement({ decisions: said }))).toEqual([
+      "Line 2: the way does not lead to c, as an accepted change does.",
+    ]);
+  });
+
   test("of a completed run that stops before an end does not verify", () => {
     const { run } = statement().predicate;
     const cut = { path: story.path.slice(0, 1), decisions: story.decisions };
+    const gone = "Line 8: the way does not lead to b, as an accepted change does.";
     expect(pathProblems(statement(cut))).toEqual([
+      gone,
       "The run is completed, and its way stops at a, which is no end.",
     ]);
-    expect(pathProblems(statement({ ...cut, run: { ...run, phase: "failed" } }))).toEqual([]);
+    expect(pathProblems(statement({ ...cut, run: { ...run, phase: "failed" } }))).toEqual([gone]);
     // The document was written as a whole, and with that the run was completed: the log has no line of the end.
     expect(pathProblems(statement({ path: story.path.slice(0, 2) }))).toEqual([]);
   });
