@@ -4,12 +4,14 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
 import { connect } from "../../src/client/connect.js";
 import { DEADLINE_EXCEEDED, statusIn } from "../../src/client/grpc-status.js";
+import { stopServer } from "../../src/embedded/server-process.js";
+import { readServerRecord, serverFiles } from "../../src/embedded/server-record.js";
 import { door } from "../fakes/door.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";
 import { begin } from "./begin-command.js";
-import { shellOf } from "./shell.js";
+import { newShell, shellOf } from "./shell.js";
 
 const AWAY = "Temporal does not answer any more. It is asked again until it does.";
 const BACK = "Temporal answers again.";
@@ -75,6 +77,21 @@ test("a worker says once that Temporal is away, and that it is back", async () =
   await eventually(() => said.notes.includes(BACK));
   expect(said.notes.split(AWAY)).toHaveLength(2);
   expect(said.notes).not.toContain("retried");
+  child.kill("SIGINT");
+  expect(await closed).toEqual([0, null]);
+});
+
+test("a worker whose embedded server has died says what starts another", async () => {
+  const shell = await newShell();
+  const files = serverFiles(shell.environment["INTERLOCK_STORE"] ?? "");
+  const { said, child, closed } = begin(shell, ["dev", "--quiet", "--no-page"]);
+  onTestFinished(async () => void (await stopServer(files)));
+  await eventually(() => said.out.includes("Stop with Ctrl-C."));
+  process.kill(readServerRecord(files)?.pid ?? Number.NaN, "SIGKILL");
+  await eventually(() =>
+    said.notes.includes("The Temporal server of this store has ended. Stop this command"),
+  );
+  expect(said.notes).not.toContain(AWAY);
   child.kill("SIGINT");
   expect(await closed).toEqual([0, null]);
 });

@@ -22,7 +22,7 @@ import { type PageServer, startPage } from "../serve/start-page.js";
 import { movedStore } from "../serve/moved-store.js";
 import { openTemporalSession } from "../session/temporal-session.js";
 import { interruption, untilStopped } from "../terminal/interruption.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../session/standstill-words.js";
+import { TEMPORAL_BACK } from "../session/standstill-words.js";
 
 interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -93,7 +93,7 @@ async function serveUntil(
   try {
     const { printEntry, onEvent, instruments } = log;
     let whyNotReady = (): Promise<string | undefined> => Promise.resolve(undefined);
-    const onUnreached = sayOutages(() => whyNotReady());
+    const onUnreached = sayOutages(() => whyNotReady(), session.awayWords);
     const runtime = { level, onUnreached, ...defined({ printEntry, metrics }) };
     session.followed(); // what the worker says is said once
     const worker = await session.startWorker(runtime, { instruments, ...(quiet ? {} : { onEvent }) });
@@ -120,11 +120,14 @@ const LOOK_MS = 5_000;
 const AGAIN_MS = 2_000;
 
 /** Says once that Temporal is away, and once that it is back. */
-function sayOutages(whyNotReady: () => Promise<string | undefined>): () => void {
+function sayOutages(
+  whyNotReady: () => Promise<string | undefined>,
+  awayWords: () => Promise<string>,
+): () => void {
   let isLooking = false;
   const look = async (): Promise<void> => {
     if ((await whyNotReady()) === undefined) return;
-    printNote(TEMPORAL_AWAY);
+    printNote(await awayWords());
     do await sleep(AGAIN_MS, undefined, { ref: false });
     while ((await whyNotReady()) !== undefined);
     printNote(TEMPORAL_BACK);

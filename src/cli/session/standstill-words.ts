@@ -3,6 +3,9 @@ import { printable } from "../../core/printable.js";
 import { shellName } from "../../core/text.js";
 
 export const TEMPORAL_AWAY = "Temporal does not answer any more. It is asked again until it does.";
+/** Said by what goes on: who comes next starts one. */
+export const SERVER_ENDED =
+  "The Temporal server of this store has ended. Stop this command and start it again: with it, a new one is started.";
 export const TEMPORAL_BACK = "Temporal answers again.";
 export const WORKER_ENDS = "The worker ends what it is at. That takes 20 seconds at most.";
 

@@ -5,7 +5,7 @@ import { isNotLetIn } from "../../client/grpc-status.js";
 import { notLetIn } from "../../client/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
-import { acquireEmbeddedServer } from "../../embedded/server.js";
+import { acquireEmbeddedServer, isServed } from "../../embedded/server.js";
 import { defined } from "../../core/defined.js";
 import type { Traces } from "../../instruments/traces.js";
 import type { Store } from "../../store/store.js";
@@ -18,7 +18,7 @@ import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
 import { wordsOf } from "../../core/system-code.js";
 import { timeOf } from "../terminal/time-of-day.js";
-import { TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./standstill-words.js";
+import { SERVER_ENDED, TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./standstill-words.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -37,6 +37,8 @@ export interface TemporalSession {
   note(line: string): void;
   /** Aborted as long as Temporal is known not to answer. */
   readonly away: () => AbortSignal;
+  /** What there is to be said when it does not answer any more. */
+  awayWords(): Promise<string>;
   /** From now on somebody follows a run. */
   followed(): void;
   /** Whether a worker polls the store's queue. One that was killed elsewhere may have done so a minute ago. */
@@ -108,7 +110,7 @@ async function open(
   };
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
-  const { onReach, ...notes } = notesOfSession();
+  const { onReach, ...notes } = notesOfSession(() => awayWords(server && store));
   let traces: Traces | undefined;
   try {
     traces = await tracesOf(config);
@@ -173,7 +175,7 @@ async function open(
 }
 
 /** What a session says by itself: each time that Temporal does not answer any more, or again. Which of both holds is kept. */
-function notesOfSession() {
+function notesOfSession(awayWords: () => Promise<string>) {
   let isFollowed = false;
   let away = new AbortController();
   const note = (line: string): void => {
@@ -183,12 +185,23 @@ function notesOfSession() {
     note,
     followed: () => void (isFollowed = true),
     away: () => away.signal,
+    awayWords,
     onReach(this: void, isReached: boolean) {
-      if (isReached) away = new AbortController();
-      else away.abort();
-      note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY);
+      if (isReached) {
+        away = new AbortController();
+        note(TEMPORAL_BACK);
+      } else {
+        away.abort();
+        void awayWords().then((words) => away.signal.aborted && note(words));
+      }
     },
   };
+}
+
+/** An embedded server that has died is one that nobody starts again by itself: `served` is the store that it was of. */
+async function awayWords(served: Store | undefined): Promise<string> {
+  const isThere = served === undefined || (await isServed(served.dir).catch(() => true)); // a store that cannot be looked at says nothing
+  return isThere ? TEMPORAL_AWAY : SERVER_ENDED;
 }
 
 /** The store's own server, where no other one is configured. */
