@@ -38,7 +38,7 @@ export interface TemporalSession {
   /** Aborted as long as Temporal is known not to answer. */
   readonly away: () => AbortSignal;
   /** What there is to be said when it does not answer any more. */
-  awayWords(): Promise<string>;
+  readonly awayWords: () => Promise<string>;
   /** From now on somebody follows a run. */
   followed(): void;
   /** Whether a worker polls the store's queue. One that was killed elsewhere may have done so a minute ago. */
