@@ -2,14 +2,13 @@ import { cutText } from "../text.js";
 import { type SourceLine, withoutMarks } from "./source-text.js";
 
 /** A line that says when what stands below it is done: "**If it is cold:**", "IF C:", "**Otherwise:**", "### If it is cold". */
-const CONDITION =
-  /^[-•\s\d.)]{0,8}(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])[^\n]{0,200}:$/i;
+const CONDITION = /^[-\s\d.)]{0,8}(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])[^\n]{0,200}:$/i;
 const MAX_CONDITION_CHARS = 400;
 /** Of a long one the beginning: what the line itself says has room behind it. */
 const MAX_WORDS = 120;
-const ITEM = /^\s*(?:[-*+•]|\d{1,2}[.)])\s/;
+const ITEM = /^\s*(?:-|\d{1,2}[.)])\s/;
 /** What stands below a line that is no item, as deep as it: items, and what an arrow leads to. */
-const BELOW = /^\s*(?:[-*+•]\s|\d{1,2}[.)]\s|→|->|=>|[⇒⟶⟹➔➜➡])/;
+const BELOW = /^\s*(?:-\s|\d{1,2}[.)]\s|→|->|=>|[⇒⟶⟹➔➜➡])/;
 
 /** "### If it is cold": all that stands in its section. */
 const HEADING = /^\s{0,3}(#{1,6})\s/;

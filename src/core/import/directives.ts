@@ -53,16 +53,15 @@ const STANDS_ALONE = [
     String.raw`(?<![\w-])(?:if|when|unless|otherwise|else|wenn|falls|sonst)(?![\w-])(?![^:]{0,120}\b(?:use|see|consult|check|apply|fill|copy|create|write)\b)[^:→.;]{0,120}:[\s*]{0,4}${LINK}${OPENS}`,
     "i",
   ),
-  new RegExp(String.raw`^[-•\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${LINK}${OPENS}`),
-  new RegExp(String.raw`^[-•\s*]{0,8}(?:and )?then[\s*]{0,3}:[\s*]{0,4}${LINK}${OPENS}`, "i"),
-  new RegExp(String.raw`^[-•\s*]{0,8}(?:\[[A-Z]\d?\]|[A-Z]\d?[\s*]{0,3}[:：])[\s*]{0,4}${LINK}${OPENS}`),
+  new RegExp(String.raw`^[-\s*]{0,8}\[[A-Z]\][^:→]{0,80}:[\s*]{0,4}${LINK}${OPENS}`),
+  new RegExp(String.raw`^[-\s*]{0,8}(?:and )?then[\s*]{0,3}:[\s*]{0,4}${LINK}${OPENS}`, "i"),
+  new RegExp(String.raw`^[-\s*]{0,8}(?:\[[A-Z]\d?\]|[A-Z]\d?[\s*]{0,3}[:：])[\s*]{0,4}${LINK}${OPENS}`),
 ];
 /** "`./step-02-x.md` has it", "… is the source" */
 const TOLD_BEHIND =
   /^[`*"')\]>]{0,4}\s{1,3}(?:is|are|was|were|has|have|had|does|will|can|may|must|should|says?|holds?|contains?|lists?|tells?|gives?|shows?|names?|defines?|describes?)\b/i;
 /** "C → `./step-02-x.md`", "[S] `./step-03-x.md`", "✗ → …": short as it is, it says when. */
-const SHORT_CASE =
-  /^(?:[-•+]\s?)?(?:\[[\p{L}\d]{1,2}\]|(?:[\p{L}\d]{1,2}|\p{So}\uFE0F?)\s?(?:→|->|=>|[:：]))/u;
+const SHORT_CASE = /^(?:-\s?)?(?:\[[\p{L}\d]{1,2}\]|(?:[\p{L}\d]{1,2}|\p{So}\uFE0F?)\s?(?:→|->|=>|[:：]))/u;
 /** "[Previous: the pot](./step-01-pot.md) | …", "← [Pot](./step-01-pot.md)": where a reader comes from. */
 const PREVIOUS =
   /^[\s>*_`"'([-]{0,12}(?:(?:←|⬅\uFE0F?|⟵|«|◀\uFE0F?|<-|<<)[\s*_`"'([]{0,8}(?!.*\b(?:back|return|go|zurück)\b)|(?:previous|prev|prior|vorheriger?|précédente?|anterior|上一步|前へ)(?![\p{L}-]))[^.;|]{0,120}$/iu;

@@ -20,7 +20,7 @@ const JOINS = /^(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|e|mas|ma|of|en|�
 
 /** "Otherwise exit …", "or end …", "on rejection end …": what leads on stands right behind. */
 const RIGHT_BEFORE = new RegExp(
-  String.raw`(?:^|[.!?;]\s)[-•\s\d.)]{0,8}(?:(?:otherwise|else|or|or else|if not|if so)[,:]?\s|(?:on|upon|in case of)\s(?:[\w-]{1,40}\s){0,3}[\w-]{1,40}[,:]?\s|(?:else\s)?(?:if|when|once|unless)\s[^:→;]{1,120}?(?:,|:|→|->|\sthen)\s{0,2}|[^:→|]{1,60}(?:→|->|=>)\s{0,2}|${ANSWERED}\s{0,2})(?:(?:then|please|simply|just|immediately|gracefully|politely|you (?:may|can|must|should))\s){0,3}$`,
+  String.raw`(?:^|[.!?;]\s)[-\s\d.)]{0,8}(?:(?:otherwise|else|or|or else|if not|if so)[,:]?\s|(?:on|upon|in case of)\s(?:[\w-]{1,40}\s){0,3}[\w-]{1,40}[,:]?\s|(?:else\s)?(?:if|when|once|unless)\s[^:→;]{1,120}?(?:,|:|→|->|\sthen)\s{0,2}|[^:→|]{1,60}(?:→|->|=>)\s{0,2}|${ANSWERED}\s{0,2})(?:(?:then|please|simply|just|immediately|gracefully|politely|you (?:may|can|must|should))\s){0,3}$`,
   "iu",
 );
 const VERBS = "exit|end|finish|terminate|stop|quit|leave|abort|halt|close|conclude";
@@ -37,7 +37,7 @@ const ENDS = new RegExp(
 );
 /** "End the workflow if it is rejected": when stands behind. What the workflow waits for, and that all is done, is no such case; that nothing is to be done is one. */
 const ENDS_IF =
-  /^[-•\s\d.)]{0,8}(?:(?:then|please|immediately)\s){0,2}(?:exit|end|terminate|stop|quit|abort|halt) (?:the |this )?(?:whole |entire |current )?workflow(?:\s(?:here|early|now|[a-z]{2,20}ly)){0,2}\s(?:only\s)?(?:if|when|unless|once)\s(?![^.;!?]{0,300}\b(?:(?:until|wait|ask|fix|questions?|retr(?:y|ies)|then)|(?<!\b(?:not?|cannot|nothing)\s(?:(?!and\b|or\b|but\b)[\w-]{1,20}\s){0,4})(?:resum|continue|needs?|needed|necessary|possible|applicable|done|complete[ds]?|finished))\b)/i;
+  /^[-\s\d.)]{0,8}(?:(?:then|please|immediately)\s){0,2}(?:exit|end|terminate|stop|quit|abort|halt) (?:the |this )?(?:whole |entire |current )?workflow(?:\s(?:here|early|now|[a-z]{2,20}ly)){0,2}\s(?:only\s)?(?:if|when|unless|once)\s(?![^.;!?]{0,300}\b(?:(?:until|wait|ask|fix|questions?|retr(?:y|ies)|then)|(?<!\b(?:not?|cannot|nothing)\s(?:(?!and\b|or\b|but\b)[\w-]{1,20}\s){0,4})(?:resum|continue|needs?|needed|necessary|possible|applicable|done|complete[ds]?|finished))\b)/i;
 /** Right before it: what somebody wants, asks or is told. */
 const TOLD =
   /\b(?:how|want\w{0,3}|wish\w{0,2}|like\w{0,2}|ask\w{0,3}|tr(?:y|ies|ying))\s(?:[\w'’]{1,20}\s){0,2}to\s$|\b(?:that|whether|how|why)\s(?:(?!\band\b)[^,:→]){0,60}$/i;
@@ -67,7 +67,7 @@ const SAID_WHEN = [
 ].join("|");
 /** Before it, that it is said of a case: when, an answer, a letter, or what such languages say behind a case. */
 const OF_A_CASE = new RegExp(
-  String.raw`^[-•*\s\d.)]{0,8}(?:${SAID_WHEN})|^[-•*\s\d.)]{0,8}(?:[[(]\p{L}\d?[\])]|${ANSWERED}|[^:：→|.]{1,60}(?:→|->|=>))|(?:場合|たら|なら|れば|면)`,
+  String.raw`^[-\s\d.)]{0,8}(?:${SAID_WHEN})|^[-\s\d.)]{0,8}(?:[[(]\p{L}\d?[\])]|${ANSWERED}|[^:：→|.]{1,60}(?:→|->|=>))|(?:場合|たら|なら|れば|면)`,
   "iu",
 );
 /** What somebody may, wants to or asks how to do, and what is begun anew. */
@@ -84,12 +84,12 @@ const NEVER = /\b(?:never|not|don['’]t|without|before|until|nie|niemals|nicht)
 /** "- Rejected: end", "No → END", "| Rejected | end |": the end in the place where lines beside it name a step. */
 const END = "(?:end|exit|finish|fin|ende|fim|fine|конец|结束|結束|終了|종료)";
 const BARE_END = new RegExp(
-  String.raw`^(?!\|)[-•*\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
+  String.raw`^(?!\|)[-\s\d.)]{0,8}(?:${ANSWERED}|[^:：→|]{1,60}(?:→|->|=>))\s{0,4}${END}(?:\s(?:here|of (?:the )?workflow))?[.!。]?$|^\|[^|]{1,80}\|(?:[^|]{0,200}\|){0,4}\s{0,4}(?:→|->|=>)?\s{0,2}${END}\s{0,4}\|$`,
   "iu",
 );
 /** "Else: COMPLETE. Show the summary.": where the lines above it say where the other cases lead. */
 const ELSE_END =
-  /^[-•*\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s{0,2}(?:[:,]|→|->|=>)?\s{1,4}(?:complete|completed|done|finished|fertig|end|exit)(?:[.!](?=\s|$)|$)/i;
+  /^[-\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s{0,2}(?:[:,]|→|->|=>)?\s{1,4}(?:complete|completed|done|finished|fertig|end|exit)(?:[.!](?=\s|$)|$)/i;
 const NAMES_STEP = /\.md\b|\bstep[-_]\d/i;
 /** A line beside it that leads to a step in the same form. */
 const WAY_BESIDE = /(?:[:：→|]|->|=>).{0,200}(?:\.md\b|\bstep[-_]\d)/i;

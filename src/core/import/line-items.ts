@@ -12,14 +12,14 @@ const ITEM = new RegExp(
   [
     String.raw`(?<=^|[\s,;.|/])(?:${IF}\s)?[*\x60]{0,3}(?:\[([A-Z\d]\d?)\]|\(([A-Z\d]\d?)\)|([1-9])\))[^[\](){}→:：,;]{0,60}?${DOES}`,
     String.raw`(?<=\s)${IF}\s[*\x60]{0,3}([A-Z]\d?)[*\x60]{0,3}\s?${DOES}`,
-    String.raw`(?<=^\s{0,12}(?:[-*+•]\s{1,3})?|[,;.|/]\s)(?:${IF}\s)?[*\x60]{0,3}([A-Z]\d?)[*\x60]{0,3}\s?${DOES}`,
+    String.raw`(?<=^\s{0,12}(?:-\s{1,3})?|[,;.|/]\s)(?:${IF}\s)?[*\x60]{0,3}([A-Z]\d?)[*\x60]{0,3}\s?${DOES}`,
   ].join("|"),
   "g",
 );
-const INDENT = /^\s{0,12}(?:[-*+•]\s{1,3})?/;
+const INDENT = /^\s{0,12}(?:-\s{1,3})?/;
 /** "Menu:", "**Choose one:**": of "Example: [R] …" and "Never: [R] …" the word before the items holds of all of them. */
 const LEAD =
-  /^[\s*+•>-]{0,12}(?:(?:menu|options?|choices?|choose|select|pick|ask|offer|present|show|display)\b[^.!?;]{0,60}[:*\s])?$/i;
+  /^[\s*-]{0,12}(?:(?:menu|options?|choices?|choose|select|pick|ask|offer|present|show|display)\b[^.!?;]{0,60}[:*\s])?$/i;
 
 /** The lines, and in the place of each that holds several items of a menu these items, as deep as the line; rows of tables are read whole. */
 export function itemsApart<Line extends TextLine>(lines: readonly Line[]): readonly Line[] {

@@ -7,7 +7,7 @@ export const OPENS = "[`*\"'([<]{0,4}(?:[\\w.{}@/-]{0,80}/)?$";
 
 /** "Yes: `./step-02-x.md`", "- **Failed** – `./step-03-x.md`": what came of a question or a check. */
 const ANSWER =
-  /^[-•*+\s\d.)]{0,8}["'[]?((?:(?:if|on|upon) )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approv(?:ed?|al)|reject(?:ed|ion)?|retry|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
+  /^[-*\s\d.)]{0,8}["'[]?((?:(?:if|on|upon) )?(?:yes|no|y|n|true|false|ok|pass(?:ed|es)?|fail(?:ed|ure|s)?|success(?:ful)?|errors?|approv(?:ed?|al)|reject(?:ed|ion)?|retry|accepted|declined|denied|confirmed|(?:not )?found|(?:in)?valid|(?:in)?complete|unclear|unknown|ja|nein|oui|non|sí|não)(?:\s\([^()]{1,60}\))?)["'\]]?\s{0,2}(?:[:：]|[-–—]\s)[\s*_]{0,4}$/i;
 const MAX_ANSWER_LEAD = 240;
 const OPENED = new RegExp(String.raw`(?:\[[^[\]]{1,80}\]\()?${OPENS}`);
 

@@ -39,7 +39,7 @@ export function whenElsewhere(lead: string): string | undefined {
   const words = [...clause.matchAll(WHEN)].at(-1)?.[1] ?? WHEN_BEHIND.exec(clause)?.[1];
   const when = words
     ?.replaceAll(/\s+/g, " ")
-    .replace(/^[-•*\s]+/, "")
+    .replace(/^[-*\s]+/, "")
     .trim();
   return when === "" ? undefined : when;
 }

@@ -17,7 +17,7 @@ export interface SourceText {
 }
 
 export interface SourceLine {
-  /** What it says, or one of the items of a menu in it: blanks stand in the place of comments. */
+  /** What it says, or one of the items of a menu in it, in one spelling (`plainLine`): blanks stand in the place of comments. */
   readonly text: string;
   /** 1-based, in the file. */
   readonly number: number;
@@ -125,7 +125,8 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
   const comments = lead.flatMap((text, index) =>
     text.trim() === "" ? [] : [{ text, number: index + 1, isCode: true }],
   );
-  const rest = lines.slice(from);
+  const written = lines.slice(from);
+  const rest = written.map(plainLine);
   const nested = nestedBlocks(rest);
   const plain = nested === undefined ? plainBlocks(rest) : undefined;
   const isCode = nested ?? plain?.isCode ?? [];
@@ -137,9 +138,18 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
   const open = plain?.open;
   return {
     body: [...comments, ...itemsApart(withoutUnsaid(body))],
-    written: [...comments.map(({ text }) => text), ...rest],
+    written: [...comments.map(({ text }) => text), ...written],
     ...(open === undefined ? {} : { unclosed: from + open + 1 }),
   };
+}
+
+const SPACES = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
+const QUOTED = /^(?:\s{0,3}>){1,20} ?/;
+const BULLET = /^(\s{0,40})[*+•‣◦▪](?=\s)/;
+
+/** A line in the spelling that it is read in: out of a quotation, with plain blanks, and `-` before an item. */
+function plainLine(text: string): string {
+  return text.replaceAll(SPACES, " ").replace(QUOTED, "").replace(BULLET, "$1-");
 }
 
 const FENCE = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/;

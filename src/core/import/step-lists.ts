@@ -19,7 +19,7 @@ export interface ListedSteps {
   readonly after: ReadonlyMap<string, string>;
 }
 
-const ITEM = /^(\s{0,12})(?:[-*+]|\d{1,3}[.)])\s/;
+const ITEM = /^(\s{0,12})(?:-|\d{1,3}[.)])\s/;
 /** "4. Load `step-01.md`": a list that begins with something else begins nowhere. */
 const LATER_ITEM = /^\s{0,12}(?:[2-9]|\d{2,3})[.)]\s/;
 /** One of the items is chosen: they are alternatives. */
@@ -29,7 +29,7 @@ const ASKS =
   /\?|\b(?:choose|select|option|menu|one of|wähle)|^\W{0,12}(?:based|depending) on\b|^\W{0,12}je nach\b/i;
 /** "- **complete** → Load and execute X": a case, and what is done in it. "- Step 1 → load X" is none. */
 const CASE_BEFORE =
-  /^\s*[-*+][^→\d]{1,80}?(?:→|->|=>)[^→]{0,60}\b(?:load|read|follow|execute|run|go|start|begin|lade|folge|lies)\b/i;
+  /^\s*-[^→\d]{1,80}?(?:→|->|=>)[^→]{0,60}\b(?:load|read|follow|execute|run|go|start|begin|lade|folge|lies)\b/i;
 
 /** A numbered list of so many steps in their order is no menu. */
 const SEQUENCE = 3;

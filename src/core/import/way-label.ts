@@ -130,7 +130,7 @@ const DONE_OTHERWISE =
   /^(?:(?:just|simply|directly|then|please|you|we|can|may|must|should|will|with|mit)(?:\s|$)){0,3}$/i;
 /** `ready-for-dev` → … */
 const CASE =
-  /^(?:[-•\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\p{L}\p{N}_,:]{0,60}(?:\[\[[\w-]{0,40}:?)?$/u;
+  /^(?:[-\s\d.)]|\uFE0F|\u20E3){0,8}((?:(?![-=]>)[^→:.;\s])(?:(?![-=]>)[^→:.;]){0,59}?)\s{0,4}(?:→|->|=>)[\s\p{L}\p{N}_,:]{0,60}(?:\[\[[\w-]{0,40}:?)?$/u;
 /** "`draft` → `x.md`, `ready`/`begun` → `y.md`": which of them it is stands in marks right before each arrow. */
 const INLINE_CASE =
   /(?:^|[:,;]\s{1,3})(`[^`\n]{1,40}`(?:\s?(?:[/,|]|or|oder)\s?`[^`\n]{1,40}`){0,5})\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([\s]{0,6}(?:[\w-]{1,40}:)?$/;
@@ -141,9 +141,9 @@ const INLINE_WORDS =
 /** `T = weigh | C = save, then load …` */
 const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
-/** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
+/** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line, or behind its number. */
 const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*(?:[:：—)\]]|→|->|=>)/;
+  /^[-\s]{0,8}(?:\d{1,2}\.\s{1,3})?(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*(?:[:：—)\]]|→|->|=>)/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { importOf, page, said, ways } from "./step-files.js";
+import { importOf, page, potOf, said, ways } from "./step-files.js";
 
 /* The same two steps, named in every way that people and their tools spell a path. */
 
@@ -294,4 +294,56 @@ test("SKILL.md without a path is any skill's, and with one this one's", () => {
   expect(imported.files.get("steps/workflow.md")).toContain(
     "its `SKILL.md` is there. See `@pkg/steps/workflow.md`.",
   );
+});
+
+const MENU = [
+  "# Pot",
+  "",
+  "If it is warm, pour it. Then ask:",
+  "",
+  "- [R] Again",
+  "- IF R: go back to `./step-01-pot.md`",
+  "- IF C: load `./step-02-leaf.md`",
+  "- IF X: exit the workflow",
+  "",
+  "### If it is cold",
+  "",
+  "Load `./step-03-cup.md`",
+  "",
+  "### Else",
+  "",
+  "| Case | Next step |",
+  "| --- | --- |",
+  "| it is late | `./step-04-sip.md` |",
+];
+
+test.each<readonly [string, (line: string) => string]>([
+  ["a plus before its items", (line) => line.replace(/^- /, "+ ")],
+  ["a star before its items", (line) => line.replace(/^- /, "* ")],
+  ["a dot before its items", (line) => line.replace(/^- /, "\u2022 ")],
+  ["another dot before its items", (line) => line.replace(/^- /, "\u25AA ")],
+  ["numbers before its items", (line) => line.replace(/^- /, "1. ")],
+  ["quotation marks of Markdown", (line) => (line === "" ? ">" : `> ${line}`)],
+  ["quotations in quotations", (line) => `>> ${line}`],
+  ["blanks that do not break", (line) => line.replace(/(\w) (\w)/g, "$1\u00A0$2")],
+  ["narrow blanks", (line) => line.replace(/(\w) (\w)/g, "$1\u202F$2")],
+])("a text means the same with %s", (_how, spelled) => {
+  const plain = potOf(...MENU);
+  const other = potOf(...MENU.map(spelled));
+  expect(plain.labels).toEqual([
+    "step-02-leaf: C",
+    "step-03-cup: it is cold",
+    "step-04-sip: it is late",
+    "finished: finished",
+  ]);
+  expect([other.labels, ways(other.made), said(other.made)]).toEqual([
+    plain.labels,
+    ways(plain.made),
+    said(plain.made),
+  ]);
+});
+
+test("what is read in another spelling stays in the package as it was written", () => {
+  const imported = twoSteps("x: 1", "> + Read\u00A0fully and follow `./step-02.md`.");
+  expect([...imported.files.values()].join("\n")).toContain("> + Read\u00A0fully and follow ");
 });
