@@ -19,7 +19,7 @@ import { whyAbsent } from "./left-out.js";
 import { References, type Token, isBelow } from "./references.js";
 import { type SourceLine, type SourceText, lineOfKey, readSource, variablesFor } from "./source-text.js";
 import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source-tree.js";
 import {
   isEntryName,
   isMaterial,
@@ -305,7 +305,8 @@ class GraphWalk {
 
   private mayBeNode(target: string, from: string, line: SourceLine, token: Token): boolean {
     if (!target.endsWith(".md") || target === from) return false;
-    if (target === this.entry.document) return leadsBack(line, token);
+    const isOwn = target === workflowBeside(this.entry.document) && from !== this.entry.document;
+    if (target === this.entry.document || isOwn) return leadsBack(line, token);
     if (isStepFile(this.tree, target)) return true;
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }

@@ -363,6 +363,20 @@ describe("what is ambiguous", () => {
     expect(aboutDocument(line)).toBe(false);
   });
 
+  test("a line that only tells of the `workflow.md` that a longer skill leads to is no way back to it", () => {
+    const imported = importOf({
+      "SKILL.md": page(
+        { name: "tea", description: "x" },
+        ...Array(9).fill("It is hot."),
+        "Follow `./workflow.md`.",
+      ),
+      "workflow.md": "# Tea\n\nLoad `./steps/step-01-a.md`\n",
+      "steps/step-01-a.md": "load ./step-02-b.md\n",
+      "steps/step-02-b.md": "The tea is done: proceed to the Farewell section in `workflow.md`.\n",
+    });
+    expect(imported.edges.filter(({ from }) => from === "step-02-b")).toEqual([]);
+  });
+
   test.each([
     "If E: continue to the step defined in `./step-01b-economy.md`",
     "If E, execute the instructions that are described in ./step-01b-economy.md.",
