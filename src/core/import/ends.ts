@@ -1,6 +1,7 @@
 import { isDenied } from "./denials.js";
 import { ENDS_WORKFLOW, bareEnd, endingClause, isTold } from "./end-clauses.js";
 import { isEndValue, waysInFront } from "./front-ways.js";
+import { sentenceIn } from "./line-words.js";
 import { type SourceLine, type SourceText, withoutMarks } from "./source-text.js";
 import { nameOf } from "./source-tree.js";
 import { comesBefore } from "./step-files.js";
@@ -25,33 +26,47 @@ const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
 export const LAST_WORDS =
   /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
-/** "HALT with status `done`": a halt that names what became of the whole is no question. */
+/** "HALT with status `done`", "HALT (exit code 6)": a halt that names what became of the whole is no question. */
 const HALTS =
-  /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:with|and (?:set|report|return)) (?:the |a )?(?:final |exit |terminal )?status\b/i;
+  /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:(?:with|and (?:set|report|return)) |\()(?:the |an? )?(?:(?:final |exit |terminal )?status|exit code)\b/i;
 /** "To HALT with a final status: …" tells how it is done, wherever it is. */
-const DEFINED = /(?:^|[.!?:;—–]\s)[-•\s\d.)]{0,8}to\s$/i;
+const DEFINED = /(?:^|[.!?:;—–]\s)[-\s\d.)]{0,8}to\s$/i;
 /** "End the workflow", "exit the workflow": nothing comes after it. */
 const ENDS =
-  /(?:^[-•\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
+  /(?:^[-\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
 /** "Otherwise: Workflow complete", "If no mode is left, complete the workflow": one of the ways on is none. */
 const COMPLETES =
-  /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
+  /^[-\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
+/** What an item of a menu begins with: `[X]`, `IF X (Exit):`, `If 3:`. */
+const LETTER = String.raw`[[(](?:[a-z]\d?|\d{1,2})[\])]|(?:[a-z]\d?|(?<=\bif\s)\d{1,2})(?:\s?\([^()]{1,60}\))?\s?[:)—–]`;
 /** An item of a menu, "- IF X: …", "[D] Done - …", "2. **Cancel** → …", "| Cancel | …": one of what a step offers. */
-const OFFER =
-  /^[-•\s>]{0,8}(?:\d{1,2}[.)]\s(?:[^→|:—–]{1,40}\s[—–-]\s)?)?(?:(?:(?:if|wenn|si|se)\s)?(?:[[(][a-z]\d?[\])]|[a-z]\d?\s?[:)—–])|[^→|:]{1,60}(?:→|->|=>)|\|[^|]{1,80}\||(?:(?:not )?approved|rejected|declined|denied|cancel(?:led)?|done|exit|quit|stop(?:ped)?|abort(?:ed)?|abandon(?:ed)?|no|yes|nothing\b[^:]{0,40})\s?:|(?:on|upon|if|when|once)\s[^:→;]{1,80},|(?<=\d[.)]\s[^→|:—–]{1,40}\s[—–-]\s))/i;
-const ITEM = /^[-•\s>]{0,8}(?:if\s)?[[(]?([A-Z]\d?)(?:[\])]|\s?[:)—–])/i;
+const OFFER = new RegExp(
+  String.raw`^[-\s]{0,8}(?:\d{1,2}[.)]\s(?:[^→|:—–]{1,40}\s[—–-]\s)?)?(?:(?:(?:if|wenn|si|se)\s)?(?:${LETTER})|[^→|:]{1,60}(?:→|->|=>)|\|[^|]{1,80}\||(?:(?:not )?approved|rejected|declined|denied|cancel(?:led)?|done|exit|quit|stop(?:ped)?|abort(?:ed)?|abandon(?:ed)?|no|yes|nothing\b[^:]{0,40})\s?:|(?:on|upon|if|when|once)\s[^:→;]{1,80},|(?<=\d[.)]\s[^→|:—–]{1,40}\s[—–-]\s))`,
+  "i",
+);
+const ITEM = new RegExp(
+  String.raw`^[-\s]{0,8}(?:\d{1,2}[.)]\s)?(?:if\s)?(?=${LETTER})[[(]?([A-Z]\d?|\d{1,2})`,
+  "i",
+);
+/** "Display the summary and exit", "EXIT Quick Dev.", "[X] Exit - …": what somebody chooses who leaves. */
+const LEAVES =
+  /(?<!\b(?:an?|the|on|zero|early|clean)\s)\b(?:exit|quit|quitter|salir|sair|uscire|beenden|verlassen)s?\b(?!\s(?:codes?|status)\b)(?:\s(?!(?:loop|step|section|menu|sub|party|discussion|and|et|y|e|und)\b)[\p{L}\p{N}-]{1,20}){0,3}(?=\s?(?:$|[.!;,"”—–(&]|-\s)|\s(?:and|et|y|e|und)\s)/iu;
+/** Behind it, that the step or the workflow goes on: "exit and return to the menu". */
+const STAYS = /\b(?:return|back|continu|resum|re-?display|proceed|restart|retry|again|retour)/i;
+/** Before it, that it is a case or a wish: "when they exit, …", "type q to quit". */
+const IN_CASE = /\b(?:when|if|once|after|until|before|to)\b[^,.:;→]{0,40}$/i;
 /** What an offer does: it ends the workflow, and leads to no step. */
 const ENDS_IT = new RegExp(
   String.raw`${ENDS_WORKFLOW}|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])`,
   "i",
 );
-const IS_WHEN = /^[-•\s>]{0,8}(?:on|upon|if|when|once)\s/i;
+const IS_WHEN = /^[-\s]{0,8}(?:on|upon|if|when|once)\s/i;
 const GOES_ELSEWHERE =
   /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
 /** A step that is named otherwise than by its file. */
 const STEP = /\bstep[-_ ]?\d|\{\w{0,60}step\w{0,60}\}/i;
 /** "Else:", and nothing more. */
-const ELSE = /^[-•\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s?:$/i;
+const ELSE = /^[-\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s?:$/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /** The steps that are called like a last one, and go on: to none that comes after them by its number. */
@@ -119,7 +134,8 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
     inFront ??
     whole ??
     free.map(endingClause).find((clause) => clause !== undefined) ??
-    bareEnd(lines, isWay);
+    bareEnd(lines, isWay) ??
+    lines.findLast((words) => !leadsByItem(words, labels) && leaves(words)); // what is done stands below what is offered
   return said?.slice(0, MAX_CONDITION_CHARS);
 }
 
@@ -129,7 +145,7 @@ function wordsIn(body: readonly SourceLine[]): readonly string[] {
   return lines.flatMap((line, index) => {
     if (ELSE.test(line)) return [];
     const above = lines[index - 1] ?? "";
-    return ELSE.test(above) ? [`${above} ${line.replace(/^[-•]\s/, "")}`] : [line];
+    return ELSE.test(above) ? [`${above} ${line.replace(/^-\s/, "")}`] : [line];
   });
 }
 
@@ -146,6 +162,17 @@ function completes(words: string, labels: ReadonlySet<string>): boolean {
   const lead = words.slice(0, at);
   // In an offer's own words somebody wants it, or asks for it.
   return !(IS_WHEN.test(offer) && at < offer.length) && !isTold(lead) && !isDenied(lead, NEVER);
+}
+
+/** Whether an item of a menu leaves the workflow, whatever it calls it. */
+function leaves(words: string): boolean {
+  const letter = ITEM.exec(words)?.[0];
+  if (letter === undefined || STEP.test(words) || GOES_ELSEWHERE.test(words)) return false;
+  const found = LEAVES.exec(words) ?? HALTS.exec(words);
+  if (found === null) return false;
+  const lead = words.slice(letter.length, found.index);
+  const behind = words.slice(found.index + found[0].length);
+  return !IN_CASE.test(lead) && !isDenied(lead, NEVER) && !STAYS.test(sentenceIn(behind));
 }
 
 function wordsOf(line: SourceLine | undefined): string | undefined {

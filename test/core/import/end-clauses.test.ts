@@ -174,3 +174,51 @@ test.each([
 ])("and is none where it is something else: %s", (lines) => {
   expect(potOf(...lines.split("\n")).to).not.toContain("finished");
 });
+
+test.each([
+  "- IF X (Exit): Display the summary and exit",
+  "- IF E (Exit): Show how it went and exit validation",
+  "- IF S (Save): Confirm, show the summary, exit",
+  "- IF P: Send the guest to `{other_workflow}`. **EXIT Tea.**",
+  "- **[t]:** Send the guest to `{other_workflow}`. **EXIT Tea.**",
+  '- **If 3:** Display: "It stays. Exiting." Exit.',
+  "**[X] Exit** - Exit edit mode",
+  "[S]ave - Save the report and exit",
+  "3. **[X] Exit** - Cancel this operation",
+  '- IF X: Display "cancelled" and HALT (exit code 6). Nothing was poured yet.',
+  "- IF X: HARD HALT with exit code 6 (`cancelled`).",
+  "- IF X: Exit with guidance",
+  "> **[Q] Quit** — nothing to pour",
+  "**[X] Quitter** - Quitter et examiner",
+])("an item of a menu that leaves, whatever it calls the workflow, leads to the end: %s", (line) => {
+  expect(potOf(`- IF C: load ${ON}`, line).to).toEqual(["step-02-leaf", "finished"]);
+});
+
+test.each([
+  "- IF P: Talk it over; when they exit, show the menu anew",
+  "- IF X: exit the loop",
+  "- IF X: exit and return to the menu",
+  "- IF X: Exit, then proceed to `./step-02-leaf.md`",
+  "1. Run the tool: on exit code 1, retry",
+  "2) Save and exit the editor",
+  "- [E] Exit Party Mode - the guests leave",
+  "- IF Q: do not exit before it is saved",
+  "- [T] Type q to quit the pager",
+  "- IF A: run it (exit code 0 expected)",
+  "- IF E: explain what the exit codes are",
+  "- [V] Taste: on a non-zero exit, show the log",
+  "- IF C: save, then exit this step and load the next one",
+])("an item of a menu that leaves something else, or goes on, does not: %s", (line) => {
+  expect(potOf(`- IF C: load ${ON}`, line).to).toEqual(["step-02-leaf"]);
+});
+
+test("of what a menu offers and what is done then, the latter says when the workflow is left", () => {
+  const { conditions } = potOf(
+    `- IF C: load ${ON}`,
+    "",
+    "[X] Exit - Leave it",
+    "",
+    "- IF X (Exit): Say goodbye and exit",
+  );
+  expect(conditions).toContain("finished: - IF X (Exit): Say goodbye and exit");
+});
