@@ -1,12 +1,16 @@
-/** What a text leaves out of what it says: comments, and what is struck through. It stays in the package. */
+/** What a text leaves out of what it says: comments, what is struck through, and what is to be written elsewhere. It stays in the package. */
 
 interface TextLine {
   readonly text: string;
   readonly isCode: boolean;
 }
 
-const OPENS_COMMENT = /^\s{0,12}(?:[-*+•]\s{1,4})?<!--/;
+const OPENS_COMMENT = /^\s{0,12}(?:-\s{1,4})?<!--/;
 const STRUCK = /~~(?=\S)[^~]{1,400}~~/g;
+/** "Add the routing to `workflow.md`:", and a list of what stands there then. */
+const WRITES =
+  /^[-*\s\d.)]{0,8}(?:add|append|write|insert|put|include)\b[^.:;]{0,80}\b(?:to|in|into)\s[`*"']{0,3}[\w./{}-]{1,80}\.md[`*"']{0,3}:[*\s]{0,4}$/i;
+const ITEM = /^\s{0,12}(?:-|\d{1,2}[.)])\s/;
 /** A comment that is longer is not closed. */
 const MAX_COMMENT_LINES = 200;
 
@@ -27,7 +31,18 @@ export function withoutUnsaid<Line extends TextLine>(lines: readonly Line[]): re
       };
     at = last;
   }
-  return said;
+  return withoutWritten(said);
+}
+
+/** The lines with blanks in the place of the items that another file is to hold. */
+function withoutWritten<Line extends TextLine>(lines: readonly Line[]): readonly Line[] {
+  let isWritten = false;
+  return lines.map((line) => {
+    if (WRITES.test(line.text.slice(0, 400))) isWritten = !line.isCode;
+    else if (isWritten && ITEM.test(line.text)) return { ...line, text: "" };
+    else if (line.text.trim() !== "") isWritten = false;
+    return line;
+  });
 }
 
 /** The line that the next comment ends in, looked for once for all that begin before it; none is infinitely far. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { withoutUnsaid } from "../../../src/core/import/not-said.js";
-import { importOf, page, potOf, ways } from "./step-files.js";
+import { importOf, page, potOf, said, ways } from "./step-files.js";
 
-/* What a text leaves out of what it says: comments, and what is struck through. */
+/* What a text leaves out of what it says: comments, what is struck through, and what is to be written elsewhere. */
 
 test.each<readonly [string, ...(readonly string[])]>([
   ["a comment", "<!-- load ./step-03-cup.md -->"],
@@ -54,4 +54,18 @@ test("a skill that says no more than a licence in a comment and where its workfl
     "SKILL.md",
   );
   expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+});
+
+test("a list that another file is to hold leads nowhere; what stands below it does", () => {
+  const lines = [
+    "Add the routing to `workflow.md`:",
+    "- IF cold: load `./step-03-cup.md`",
+    "- IF late: load `./step-09-x.md`",
+  ];
+  const { made, to } = potOf(...lines, "", "Then load `./step-02-leaf.md`");
+  expect([to, said(made).filter((line) => line.includes("step-09"))]).toEqual([["step-02-leaf"], []]);
+  expect(made.files.get("steps/step-01-pot.md")).toContain("- IF cold: load");
+  expect(potOf("Write it to `notes.md`:", "", "Then:", "- IF cold: load `./step-03-cup.md`").to).toContain(
+    "step-03-cup",
+  );
 });
