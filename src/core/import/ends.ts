@@ -24,8 +24,8 @@ const MAX_CONDITION_CHARS = 300;
 /** By its name or in its words the last step, whatever it offers to go on with. */
 const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
-export const LAST_WORDS =
-  /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
+const LAST_WORDS =
+  /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b(?! (?:step|file))/i;
 /** "HALT with status `done`", "HALT (exit code 6)": a halt that names what became of the whole is no question. */
 const HALTS =
   /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:(?:with|and (?:set|report|return)) |\()(?:the |an? )?(?:(?:final |exit |terminal )?status|exit code)\b/i;
@@ -79,7 +79,8 @@ export function lastByName(nodes: readonly string[], ways: readonly Way[]): read
 
 /**
  * The ways to the end beside those that the nodes of `last` have: where a step that goes on says when it does not, what the steps of a
- * circle without an end say of one, and for a circle that says nothing its last node, with `isAdded`.
+ * circle without an end say of one, else its last node that says that it is the last, and for a circle that says nothing its last node,
+ * with `isAdded`.
  */
 export function finishesOf(
   nodes: readonly string[],
@@ -108,11 +109,17 @@ export function finishesOf(
   const added: (Finish & { readonly isAdded: boolean })[] = [];
   for (;;) {
     grow(ends, ways);
-    const endless = nodes.findLast((node) => !ends.has(node));
-    if (endless === undefined) return [...whole, ...said, ...added];
-    added.push({ path: endless, isAdded: true });
-    ends.add(endless);
+    const endless = nodes.filter((node) => !ends.has(node));
+    const path = endless.findLast((node) => saysLast(texts.get(node))) ?? endless.at(-1);
+    if (path === undefined) return [...whole, ...said, ...added];
+    added.push({ path, isAdded: !saysLast(texts.get(path)) });
+    ends.add(path);
   }
+}
+
+/** Whether a step says that it is the last one, whatever it leads back to. */
+export function saysLast(source: SourceText | undefined): boolean {
+  return source?.body.some(({ text }) => LAST_WORDS.test(text)) === true;
 }
 
 /** The first line of a step that ends the whole workflow. */

@@ -6,7 +6,7 @@ import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js";
 import { targetOfKey } from "./key-target.js";
-import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
+import { type Finish, finishesOf, lastByName, saysLast } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import {
   type FirstStep,
@@ -391,7 +391,7 @@ class GraphWalk {
     }
     const listed = this.lists.after(path);
     if (listed !== undefined) return this.connect(path, listed, 0, NEXT);
-    const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
+    const isLast = saysLast(source);
     if (isLast || this.helpers.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
     if (next !== undefined) this.connect(path, next, 0, NEXT);

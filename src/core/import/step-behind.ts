@@ -1,4 +1,4 @@
-import { LAST_WORDS } from "./ends.js";
+import { saysLast } from "./ends.js";
 import type { SourceEdge } from "./source-edge.js";
 import type { SourceText } from "./source-text.js";
 import type { SourceTree } from "./source-tree.js";
@@ -21,6 +21,6 @@ export function stepBehind(
   if (next === undefined || others.length > 0 || ways.length === 0 || source === undefined) return undefined;
   const isElsewhere = ({ to, label, condition = "" }: SourceEdge): boolean =>
     comesBefore(to, path) || (label.length > 1 && IN_A_CASE.test(condition) && comesBefore(next, to));
-  const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
+  const isLast = saysLast(source);
   return isLast || !ways.every(isElsewhere) ? undefined : next;
 }

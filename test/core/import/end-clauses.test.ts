@@ -47,6 +47,7 @@ test.each([
   [`Load ${ON}. 거부되면 워크플로를 종료합니다.`, "거부되면 워크플로를 종료합니다."],
   [`IF approved THEN load ${ON} ELSE IF rejected THEN END WORKFLOW`, "ELSE IF rejected THEN END WORKFLOW"],
   [`- IF C: load ${ON}\n- IF F: End the session`, "- IF F: End the session"],
+  [`- FAIL: load ${ON}\n- COMPLETE: Workflow finished. Go and sip.`, "- COMPLETE: Workflow finished."],
   [
     `Load ${ON}. If the pot leaks: **stop the run** and say so.`,
     "If the pot leaks: stop the run and say so.",

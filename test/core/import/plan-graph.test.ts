@@ -235,6 +235,20 @@ describe("what is ambiguous", () => {
     ]);
   });
 
+  test.each(["## Workflow Complete", "**Validation workflow complete.**", "This is the last step."])(
+    "the step of a circle that says that it is the last has the end, without a warning: %s",
+    (line) => {
+      const made = importOf({
+        "workflow.md": "Load ./steps/step-01-a.md\n",
+        "steps/step-01-a.md": "load ./step-02-b.md\n",
+        "steps/step-02-b.md": `If it failed, return to ./step-01-a.md\nIf it is stale, load ./step-03-c.md\n\n${line}\n`,
+        "steps/step-03-c.md": "return to ./step-02-b.md\n",
+      });
+      expect(ways(made)).toContain("step-02-b -finished*-> finished");
+      expect(said(made)).toEqual([]);
+    },
+  );
+
   test("what a step outside of circles says of an end adds no way: what follows it leads to one", () => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
