@@ -3,7 +3,7 @@ import { type Payload, defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { UNOPENED_METADATA } from "../contract/sealed.js";
 import { sealErrorIn } from "../seal/seal-error.js";
-import type { RawDescription } from "./pending-work.js";
+import type { RawDescription } from "./raw-values.js";
 
 /** What of Temporal's client reads payloads that do not come through it. */
 export interface PayloadReader {

@@ -1,9 +1,5 @@
-import type { WorkflowExecutionDescription } from "@temporalio/client";
 import { defined } from "../core/defined.js";
-import { isoOf } from "./raw-values.js";
-
-/** What Temporal knows of a run's execution, as its service tells it. */
-export type RawDescription = WorkflowExecutionDescription["raw"];
+import { type RawDescription, isoOf } from "./raw-values.js";
 
 /** Something that a run waits for: an activity that is not done. Times are Temporal's, UTC, ISO 8601. */
 export interface PendingActivity {

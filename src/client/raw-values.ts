@@ -1,4 +1,8 @@
+import type { WorkflowExecutionDescription } from "@temporalio/client";
 import { jsonIn } from "../core/json.js";
+
+/** What Temporal knows of a run's execution, as its service tells it. */
+export type RawDescription = WorkflowExecutionDescription["raw"];
 
 /** A payload's value, where it is JSON. */
 export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {

@@ -1,6 +1,7 @@
 import { defined } from "../core/defined.js";
 import { readableValue, withFailures } from "./payloads.js";
-import { type PendingWork, type RawDescription, type TaskFailure, pendingWorkIn } from "./pending-work.js";
+import { type PendingWork, type TaskFailure, pendingWorkIn } from "./pending-work.js";
+import type { RawDescription } from "./raw-values.js";
 import type { TemporalAccess } from "./run-start.js";
 
 /** What a run waits for, by a description of its execution, with what has failed in words that can be read. Needs no worker. */

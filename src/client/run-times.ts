@@ -2,8 +2,7 @@ import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
 import { readableValue } from "./payloads.js";
-import type { RawDescription } from "./pending-work.js";
-import { isoOf } from "./raw-values.js";
+import { type RawDescription, isoOf } from "./raw-values.js";
 import type { RunAddress } from "./run-address.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 

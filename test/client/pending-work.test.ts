@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type RawDescription, pendingWorkIn } from "../../src/client/pending-work.js";
+import { pendingWorkIn } from "../../src/client/pending-work.js";
+import type { RawDescription } from "../../src/client/raw-values.js";
 import { readPendingWork } from "../../src/client/read-pending-work.js";
 import type { TemporalAccess } from "../../src/client/run-start.js";
 
