@@ -1,4 +1,4 @@
-import { connect } from "../src/client/connect.js";
+import { connect } from "../src/client/temporal/connect.js";
 import type { OtherServer } from "./stage.js";
 import { WrongUsage } from "./usage.js";
 import { wordsOf } from "../src/core/system-code.js";

@@ -19,13 +19,13 @@ export {
   type StartBundleRun,
   type StartRun,
 } from "./client/client.js";
-export type { Waiting } from "./client/abortable.js";
-export type { RetryChanges, RunAnswer } from "./client/asked-changes.js";
-export type { PendingActivity, PendingWork, TaskFailure } from "./client/pending-work.js";
-export type { RunAddress } from "./client/run-address.js";
-export type { EventChoice } from "./client/run-events.js";
-export type { RunTimes } from "./client/run-times.js";
-export type { TranscriptChoice, TranscriptVisit } from "./client/transcript.js";
+export type { Waiting } from "./client/temporal/abortable.js";
+export type { RetryChanges, RunAnswer } from "./client/changes/asked-changes.js";
+export type { PendingActivity, PendingWork, TaskFailure } from "./client/runs/pending-work.js";
+export type { RunAddress } from "./client/runs/run-address.js";
+export type { EventChoice } from "./client/stores/run-events.js";
+export type { RunTimes } from "./client/runs/run-times.js";
+export type { TranscriptChoice, TranscriptVisit } from "./client/stores/transcript.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
 export type { StoredArtifact, StoreReader, TranscriptCall, TranscriptEntry } from "./contract/reads.js";
 export type {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { defined } from "../core/defined.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { schemaErrors } from "../core/schema-errors.js";
-import { notValid } from "./interlock-error.js";
-import type { RunFilter } from "./list-runs.js";
+import { notValid } from "./temporal/interlock-error.js";
+import type { RunFilter } from "./runs/list-runs.js";
 
 /** A run's name as a program without types may give it: the id of a run or a workflow, or both as fields. */
 const runNameSchema = z.union([

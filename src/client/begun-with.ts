@@ -5,9 +5,9 @@ import { workflowIdOf } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { sealErrorIn } from "../seal/seal-error.js";
 import type { SealKeys } from "../seal/seal-keys.js";
-import { InterlockError } from "./interlock-error.js";
+import { InterlockError } from "./temporal/interlock-error.js";
 import type { RunHandle, RunReference } from "./run-handle.js";
-import type { RunRequest } from "./run-start.js";
+import type { RunRequest } from "./runs/run-start.js";
 
 /*
  * What a run was begun with, for whoever lets it go on or forks it. Whoever reaches Temporal can start a workflow in the place of a run that is

@@ -9,14 +9,14 @@ import { defined } from "../core/defined.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
-import type { Waiting } from "./abortable.js";
-import { CHANGES, FORK_FIELDS, type ForkRun, type RetryChanges } from "./asked-changes.js";
+import type { Waiting } from "./temporal/abortable.js";
+import { CHANGES, FORK_FIELDS, type ForkRun, type RetryChanges } from "./changes/asked-changes.js";
 import { parseListing, requireLimit, requireRunName, requireText, requireTexts } from "./asked-for.js";
 import { begunWith, refuseInPlain, succeeded } from "./begun-with.js";
-import { connect } from "./connect.js";
-import { isOpenStatus } from "./execution-status.js";
-import { InterlockError, fieldsIn, hasCode, isNotFound, knownFieldsIn } from "./interlock-error.js";
-import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
+import { connect } from "./temporal/connect.js";
+import { isOpenStatus } from "./runs/execution-status.js";
+import { InterlockError, fieldsIn, hasCode, isNotFound, knownFieldsIn } from "./temporal/interlock-error.js";
+import { type Launch, begunAnew, launchRun, resuming } from "./changes/launch-run.js";
 import {
   type ListedRun,
   type RunFilter,
@@ -24,9 +24,9 @@ import {
   knownWorkflowIds,
   listRuns,
   runsWithPrefix,
-} from "./list-runs.js";
-import { remotePages } from "./remote-pages.js";
-import { storeReader } from "./store-reader.js";
+} from "./runs/list-runs.js";
+import { remotePages } from "./stores/remote-pages.js";
+import { storeReader } from "./stores/store-reader.js";
 import {
   type OpenQuestion,
   type QuestionEvent,
@@ -36,17 +36,17 @@ import {
   questionEvents,
 } from "./questions.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
-import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
-import type { RunRequest } from "./run-start.js";
+import { type KnownStore, type Polling, listStores, pollingOf } from "./stores/stores.js";
+import type { RunRequest } from "./runs/run-start.js";
 
-export { InterlockError } from "./interlock-error.js";
+export { InterlockError } from "./temporal/interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
-export type { ForkRun } from "./asked-changes.js";
-export type { RunQuestion } from "./next-question.js";
+export type { ForkRun } from "./changes/asked-changes.js";
+export type { RunQuestion } from "./runs/next-question.js";
 export type { OpenQuestion, QuestionEvent } from "./questions.js";
-export type { RunRequest } from "./run-start.js";
-export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
-export type { KnownStore, Polling } from "./stores.js";
+export type { RunRequest } from "./runs/run-start.js";
+export { type ListedRun, type RunFilter, fits } from "./runs/list-runs.js";
+export type { KnownStore, Polling } from "./stores/stores.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { type StoreReader, READ_PAGE_BYTES } from "../contract/reads.js";
-import { InterlockError } from "./interlock-error.js";
-import { wholeFile } from "./store-reader.js";
-import { valueOf } from "./transcript.js";
+import { InterlockError } from "./temporal/interlock-error.js";
+import { wholeFile } from "./stores/store-reader.js";
+import { valueOf } from "./stores/transcript.js";
 import { type ArchivedFile, archivedFiles, writeArchive } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
 

@@ -2,11 +2,11 @@ import { ServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
 import { asksForBudget } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
-import { pause, unlessAborted } from "./abortable.js";
-import { isAway } from "./away.js";
-import { InterlockError } from "./interlock-error.js";
-import type { ListedRun } from "./list-runs.js";
-import { questionOf } from "./next-question.js";
+import { pause, unlessAborted } from "./temporal/abortable.js";
+import { isAway } from "./temporal/away.js";
+import { InterlockError } from "./temporal/interlock-error.js";
+import type { ListedRun } from "./runs/list-runs.js";
+import { questionOf } from "./runs/next-question.js";
 import type { RunReference } from "./run-handle.js";
 import { someAtOnce } from "../core/some-at-once.js";
 

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
-import { closedAs, closedFault } from "./closed-run.js";
-import { type Waiting, untilSignal } from "./abortable.js";
-import { ANSWER_FIELDS, type RunAnswer } from "./asked-changes.js";
-import { updateIdOf, whyNotTaken } from "./answer-id.js";
-import { EVENT_FIELDS, type EventChoice, runEvents } from "./run-events.js";
-import { newestAuditHead } from "./audit-head.js";
-import { historiesOf } from "./run-histories.js";
-import { isOpenStatus, isOver } from "./execution-status.js";
+import { closedAs, closedFault } from "./runs/closed-run.js";
+import { type Waiting, untilSignal } from "./temporal/abortable.js";
+import { ANSWER_FIELDS, type RunAnswer } from "./changes/asked-changes.js";
+import { updateIdOf, whyNotTaken } from "./changes/answer-id.js";
+import { EVENT_FIELDS, type EventChoice, runEvents } from "./stores/run-events.js";
+import { newestAuditHead } from "./runs/audit-head.js";
+import { historiesOf } from "./runs/run-histories.js";
+import { isOpenStatus, isOver } from "./runs/execution-status.js";
 import {
   InterlockError,
   fieldsIn,
@@ -15,14 +15,14 @@ import {
   isNotFound,
   knownFieldsIn,
   toInterlockError,
-} from "./interlock-error.js";
-import { type RunQuestion, nextQuestion } from "./next-question.js";
-import type { PendingWork } from "./pending-work.js";
-import { readPendingWork } from "./read-pending-work.js";
-import { withResults } from "./payloads.js";
-import { type RunTimes, runTimes } from "./run-times.js";
-import { type RunAddress, addressOf, workflowIdOfExecution } from "./run-address.js";
-import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
+} from "./temporal/interlock-error.js";
+import { type RunQuestion, nextQuestion } from "./runs/next-question.js";
+import type { PendingWork } from "./runs/pending-work.js";
+import { readPendingWork } from "./runs/read-pending-work.js";
+import { withResults } from "./temporal/payloads.js";
+import { type RunTimes, runTimes } from "./runs/run-times.js";
+import { type RunAddress, addressOf, workflowIdOfExecution } from "./runs/run-address.js";
+import { type RunRequest, type TemporalAccess, startedWith } from "./runs/run-start.js";
 import {
   ANSWER_UPDATE,
   BUDGET_UPDATE,
@@ -32,7 +32,7 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import { sendUpdate } from "./send-update.js";
+import { sendUpdate } from "./changes/send-update.js";
 import { tellBelow } from "./tell-below.js";
 import { parseAnswerTaken, parseBudget, parseRunResult, parseRunState } from "../contract/run-answers.js";
 import type { BudgetRaise } from "../contract/run.js";
@@ -42,15 +42,15 @@ import type { Budget } from "../core/run/budget.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import type { RunBelowState, RunState } from "../core/run/run-state.js";
 import { ReadRefused, type StoreReader, type StoredArtifact } from "../contract/reads.js";
-import { remotePages } from "./remote-pages.js";
-import { storeReader, wholeFile } from "./store-reader.js";
+import { remotePages } from "./stores/remote-pages.js";
+import { storeReader, wholeFile } from "./stores/store-reader.js";
 import {
   TRANSCRIPT_FIELDS,
   type TranscriptChoice,
   type TranscriptVisit,
   readTranscript,
   valueOf,
-} from "./transcript.js";
+} from "./stores/transcript.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import type { RunState } from "../core/run/run-state.js";
-import { InterlockError } from "./interlock-error.js";
+import { InterlockError } from "./temporal/interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
 import type { StandingBelow } from "./standing-below.js";
 

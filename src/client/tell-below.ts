@@ -1,7 +1,7 @@
 import { type PAUSE_UPDATE, RESUME_UPDATE } from "../contract/names.js";
 import { isOverPhase } from "../core/run/phase.js";
 import type { RunBelowState } from "../core/run/run-state.js";
-import { InterlockError, hasCode } from "./interlock-error.js";
+import { InterlockError, hasCode } from "./temporal/interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
 import { runsBelow } from "./runs-below.js";
 import { silentBelow } from "./standing-below.js";

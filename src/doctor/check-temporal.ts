@@ -1,8 +1,13 @@
 import { counted, shellValue } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
-import { grpcReason } from "../client/grpc-reason.js";
-import { DEADLINE_EXCEEDED, NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED } from "../client/grpc-status.js";
+import { grpcReason } from "../client/temporal/grpc-reason.js";
+import {
+  DEADLINE_EXCEEDED,
+  NOT_FOUND,
+  PERMISSION_DENIED,
+  UNAUTHENTICATED,
+} from "../client/temporal/grpc-status.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";

@@ -1,6 +1,6 @@
-import type { ListedRun } from "../client/list-runs.js";
-import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
-import type { RunTimes } from "../client/run-times.js";
+import type { ListedRun } from "../client/runs/list-runs.js";
+import type { PendingActivity, TaskFailure } from "../client/runs/pending-work.js";
+import type { RunTimes } from "../client/runs/run-times.js";
 import type { Bounded } from "../contract/bounded.js";
 import type { StoredArtifact, StoredRun } from "../contract/reads.js";
 import type { Fault } from "../core/errors.js";

@@ -1,5 +1,5 @@
 import { type History, historyFromJSON } from "@temporalio/common/lib/proto-utils.js";
-import { newestAuditHead } from "../../src/client/audit-head.js";
+import { newestAuditHead } from "../../src/client/runs/audit-head.js";
 import { ANSWER_UPDATE, BUDGET_UPDATE, MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import type { AuditHead } from "../../src/core/run/audit-head.js";
 import { type Finding, compareLists, doubled, lost, unknown } from "./finding.js";

@@ -6,7 +6,7 @@ import {
   requireText,
   requireTexts,
 } from "../../src/client/asked-for.js";
-import { fieldsIn, idIn, jsonOf } from "../../src/client/interlock-error.js";
+import { fieldsIn, idIn, jsonOf } from "../../src/client/temporal/interlock-error.js";
 
 const REFUSED = expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ListedRun } from "../../src/client/list-runs.js";
-import { InterlockError } from "../../src/client/interlock-error.js";
+import type { ListedRun } from "../../src/client/runs/list-runs.js";
+import { InterlockError } from "../../src/client/temporal/interlock-error.js";
 import { type QuestionSource, openQuestions, questionEvents } from "../../src/client/questions.js";
 
 function waiting(runId: string, taskQueue: string): ListedRun {

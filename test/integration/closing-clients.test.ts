@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { connect } from "../../src/client/connect.js";
+import { connect } from "../../src/client/temporal/connect.js";
 import { freePort } from "../fakes/free-port.js";
 import { openGateway } from "../fakes/gateway.js";
 

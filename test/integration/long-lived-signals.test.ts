@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { historyGrowth } from "../../src/client/history-growth.js";
+import { historyGrowth } from "../../src/client/runs/history-growth.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
-import { RunDescriber } from "../../src/client/describe-run.js";
+import { RunDescriber } from "../../src/client/runs/describe-run.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";

@@ -2,8 +2,8 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
-import { connect } from "../../src/client/connect.js";
-import { DEADLINE_EXCEEDED, statusIn } from "../../src/client/grpc-status.js";
+import { connect } from "../../src/client/temporal/connect.js";
+import { DEADLINE_EXCEEDED, statusIn } from "../../src/client/temporal/grpc-status.js";
 import { stopServer } from "../../src/embedded/server-process.js";
 import { readServerRecord, serverFiles } from "../../src/embedded/server-record.js";
 import { door } from "../fakes/door.js";

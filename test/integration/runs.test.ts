@@ -10,7 +10,7 @@ import {
   storeWorkflowIdOf,
 } from "../../src/contract/store-record.js";
 import { isPrintable } from "../../src/core/printable.js";
-import { listRuns } from "../../src/client/list-runs.js";
+import { listRuns } from "../../src/client/runs/list-runs.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { begin } from "./begin-command.js";

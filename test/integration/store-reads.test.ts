@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Connection } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { archivedBy, writeExport } from "../../src/client/export-run.js";
-import { remotePages } from "../../src/client/remote-pages.js";
-import { storeReader, wholeFile } from "../../src/client/store-reader.js";
+import { remotePages } from "../../src/client/stores/remote-pages.js";
+import { storeReader, wholeFile } from "../../src/client/stores/store-reader.js";
 import {
   type PageSource,
   type StoreQuestionName,

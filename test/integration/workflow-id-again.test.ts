@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sendUpdate } from "../../src/client/send-update.js";
+import { sendUpdate } from "../../src/client/changes/send-update.js";
 import { ANSWER_UPDATE } from "../../src/contract/names.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { excerpt, shellName, withoutPath } from "../../core/text.js";
-import { wholeFile } from "../../client/store-reader.js";
+import { wholeFile } from "../../client/stores/store-reader.js";
 import {
   CommandError,
   EXIT,

@@ -18,8 +18,8 @@ import {
 } from "../../attest/dsse.js";
 import { makeStatement } from "../../attest/make-statement.js";
 import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/statement.js";
-import { isOpenStatus } from "../../client/execution-status.js";
-import { wholeFile } from "../../client/store-reader.js";
+import { isOpenStatus } from "../../client/runs/execution-status.js";
+import { wholeFile } from "../../client/stores/store-reader.js";
 import type { JsonObject } from "../../core/json.js";
 import { counted, excerpt, shellWord, withoutPath } from "../../core/text.js";
 import { modeOpenToOthers } from "../../environment/secret-files.js";

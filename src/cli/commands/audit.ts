@@ -1,5 +1,5 @@
 import { counted } from "../../core/text.js";
-import { wholeFile } from "../../client/store-reader.js";
+import { wholeFile } from "../../client/stores/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { knownHead } from "../report/known-head.js";

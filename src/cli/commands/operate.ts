@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
-import { hasCode } from "../../client/interlock-error.js";
+import { hasCode } from "../../client/temporal/interlock-error.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { asksForBudget } from "../../core/run/question.js";
 import type { RunBelowState } from "../../core/run/run-state.js";

@@ -148,7 +148,7 @@ async function closedByTemporal(
 }
 
 async function closedOf({ client }: TemporalSession, runs: readonly StoredRun[]): Promise<string[]> {
-  const { hasCode } = await import("../../client/interlock-error.js");
+  const { hasCode } = await import("../../client/temporal/interlock-error.js");
   const closed: string[] = [];
   for (const { runId } of runs) {
     const why = await client

@@ -1,7 +1,7 @@
 import { counted } from "../../core/text.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
-import { hasCode } from "../../client/interlock-error.js";
-import { type ExecutionStanding, standingOf } from "../../client/execution-status.js";
+import { hasCode } from "../../client/temporal/interlock-error.js";
+import { type ExecutionStanding, standingOf } from "../../client/runs/execution-status.js";
 import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
 import {
   type PrunableRun,
@@ -31,7 +31,7 @@ import {
 import { sinceOf } from "../report/run-filter.js";
 import { referenceOf, withTemporal } from "../session/run-session.js";
 import type { TemporalSession } from "../session/temporal-session.js";
-import { temporalWords } from "../../client/temporal-words.js";
+import { temporalWords } from "../../client/temporal/temporal-words.js";
 import { someAtOnce } from "../../core/some-at-once.js";
 
 interface PruneOptions {

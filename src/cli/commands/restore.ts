@@ -1,5 +1,5 @@
 import type { RunHandle } from "../../client/client.js";
-import { hasCode } from "../../client/interlock-error.js";
+import { hasCode } from "../../client/temporal/interlock-error.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { lookAround } from "../session/environment.js";

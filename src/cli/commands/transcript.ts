@@ -1,5 +1,5 @@
-import { type TranscriptVisit, readResults, readTranscript } from "../../client/transcript.js";
-import { InterlockError } from "../../client/interlock-error.js";
+import { type TranscriptVisit, readResults, readTranscript } from "../../client/stores/transcript.js";
+import { InterlockError } from "../../client/temporal/interlock-error.js";
 import type { TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import { codeSpan, inertMarkdown } from "../../core/markdown.js";
 import type { JsonValue } from "../../core/json.js";

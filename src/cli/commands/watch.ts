@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Once, onceFor, patientReader } from "../../client/away.js";
+import { type Once, onceFor, patientReader } from "../../client/temporal/away.js";
 import type { RunHandle } from "../../client/client.js";
-import { type ClosedRun, closedAs, closedFault } from "../../client/closed-run.js";
-import { isOpen, isOpenStatus } from "../../client/execution-status.js";
-import { historyGrowth } from "../../client/history-growth.js";
-import { InterlockError, hasCode } from "../../client/interlock-error.js";
-import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
+import { type ClosedRun, closedAs, closedFault } from "../../client/runs/closed-run.js";
+import { isOpen, isOpenStatus } from "../../client/runs/execution-status.js";
+import { historyGrowth } from "../../client/runs/history-growth.js";
+import { InterlockError, hasCode } from "../../client/temporal/interlock-error.js";
+import { type EventSource, type EventsFrom, eventPages } from "../../client/stores/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle } from "../../client/client.js";
-import { isUnanswered } from "../../client/grpc-status.js";
+import { isUnanswered } from "../../client/temporal/grpc-status.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { CommandError } from "../terminal/output.js";
 import { taskFailureWords } from "../session/standstill-words.js";

@@ -1,5 +1,5 @@
 import type { InterlockClient, RunHandle } from "../../client/client.js";
-import { isUnanswered } from "../../client/grpc-status.js";
+import { isUnanswered } from "../../client/temporal/grpc-status.js";
 import type { RunWorkflow } from "../../contract/names.js";
 import { shellName } from "../../core/text.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";

@@ -1,7 +1,7 @@
-import { unlessAborted } from "../../client/abortable.js";
+import { unlessAborted } from "../../client/temporal/abortable.js";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Once, onceFor } from "../../client/away.js";
+import { type Once, onceFor } from "../../client/temporal/away.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../../client/standing-below.js";

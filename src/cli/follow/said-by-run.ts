@@ -1,5 +1,5 @@
 import type { Client as TemporalClient } from "@temporalio/client";
-import { abortable } from "../../client/abortable.js";
+import { abortable } from "../../client/temporal/abortable.js";
 import type { RunHandle } from "../../client/run-handle.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { silentBelow } from "../../client/standing-below.js";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAway } from "../../client/away.js";
+import { isAway } from "../../client/temporal/away.js";
 import type { RunHandle } from "../../client/client.js";
-import type { PendingActivity } from "../../client/pending-work.js";
+import type { PendingActivity } from "../../client/runs/pending-work.js";
 import { defined } from "../../core/defined.js";
 import { nextPause } from "../../core/pace.js";
 import type { LiveAnswer } from "../../store/runs/live-answer.js";

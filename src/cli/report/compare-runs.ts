@@ -1,6 +1,6 @@
 import { structuredPatch } from "diff";
 import { ReadRefused, type StoreReader } from "../../contract/reads.js";
-import { wholeFile } from "../../client/store-reader.js";
+import { wholeFile } from "../../client/stores/store-reader.js";
 import { read } from "../session/run-folder.js";
 import type { OutcomeArtifact, RunOutcome } from "./run-outcome.js";
 

@@ -1,5 +1,5 @@
 import type { RunHandle } from "../../client/client.js";
-import { hasCode } from "../../client/interlock-error.js";
+import { hasCode } from "../../client/temporal/interlock-error.js";
 import type { AuditHead } from "../../core/run/audit-head.js";
 import { printNote } from "../terminal/output.js";
 import { unexpected } from "../session/unexpected.js";

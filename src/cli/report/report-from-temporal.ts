@@ -1,10 +1,10 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../../client/client.js";
-import { abortable } from "../../client/abortable.js";
-import { closedAs } from "../../client/closed-run.js";
-import { isBetweenWorkers, isNotBegun, isUnfollowed } from "../../client/interlock-error.js";
+import { abortable } from "../../client/temporal/abortable.js";
+import { closedAs } from "../../client/runs/closed-run.js";
+import { isBetweenWorkers, isNotBegun, isUnfollowed } from "../../client/temporal/interlock-error.js";
 import { runsBelow } from "../../client/runs-below.js";
 import type { Config } from "../../config.js";
-import { quoted } from "../../client/quoted.js";
+import { quoted } from "../../client/temporal/quoted.js";
 import { defined } from "../../core/defined.js";
 import { printable } from "../../core/printable.js";
 import { shellName } from "../../core/text.js";

@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
-import type { PendingActivity, TaskFailure } from "../../client/pending-work.js";
+import type { PendingActivity, TaskFailure } from "../../client/runs/pending-work.js";
 import { type StandingBelow, askingBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
-import type { ClosedRun } from "../../client/closed-run.js";
+import type { ClosedRun } from "../../client/runs/closed-run.js";
 import type { Budget } from "../../core/run/budget.js";
 import { asksForBudget } from "../../core/run/question.js";
 import { shellName } from "../../core/text.js";

@@ -1,5 +1,5 @@
 import type { ListedRun, RunFilter } from "../../client/client.js";
-import { fits } from "../../client/list-runs.js";
+import { fits } from "../../client/runs/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../../core/package/engine-nodes.js";
 import { shortRunId, workflowIdOf } from "../../core/run/run-id.js";
 import { listedQuestion } from "../../core/run/run-note.js";

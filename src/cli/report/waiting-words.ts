@@ -1,5 +1,5 @@
 import { ended } from "../../core/text.js";
-import type { PendingActivity, PendingWork } from "../../client/pending-work.js";
+import type { PendingActivity, PendingWork } from "../../client/runs/pending-work.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK, taskFailureWords } from "../session/standstill-words.js";
 import type { LiveAnswer } from "../../store/runs/live-answer.js";
 

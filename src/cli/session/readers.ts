@@ -1,4 +1,4 @@
-import { storeReader } from "../../client/store-reader.js";
+import { storeReader } from "../../client/stores/store-reader.js";
 import type { Config } from "../../config.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { StoreAnswers } from "../../reads/store-answers.js";

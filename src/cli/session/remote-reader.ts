@@ -1,5 +1,5 @@
-import { remotePages } from "../../client/remote-pages.js";
-import { storeReader } from "../../client/store-reader.js";
+import { remotePages } from "../../client/stores/remote-pages.js";
+import { storeReader } from "../../client/stores/store-reader.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";

@@ -1,6 +1,6 @@
-import { unlessAborted } from "../../client/abortable.js";
+import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { InterlockClient, RunHandle, RunReference } from "../../client/client.js";
-import { hasCode } from "../../client/interlock-error.js";
+import { hasCode } from "../../client/temporal/interlock-error.js";
 import { printable } from "../../core/printable.js";
 import { isRunId, runIdIn } from "../../core/run/run-id.js";
 import { someAtOnce } from "../../core/some-at-once.js";

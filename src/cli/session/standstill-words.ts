@@ -1,4 +1,4 @@
-import type { TaskFailure } from "../../client/pending-work.js";
+import type { TaskFailure } from "../../client/runs/pending-work.js";
 import { printable } from "../../core/printable.js";
 import { shellName } from "../../core/text.js";
 

@@ -1,8 +1,8 @@
-import { unlessAborted } from "../../client/abortable.js";
+import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../../client/client.js";
-import { isNotLetIn } from "../../client/grpc-status.js";
-import { notLetIn } from "../../client/temporal-words.js";
+import { isNotLetIn } from "../../client/temporal/grpc-status.js";
+import { notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import { acquireEmbeddedServer, isServed } from "../../embedded/server.js";

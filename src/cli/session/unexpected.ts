@@ -25,7 +25,7 @@ export async function unexpected(error: unknown): Promise<string> {
   const mayBeTemporals =
     "code" in error || /^(?:ServiceError|NamespaceNotFoundError|TransportError)$/.test(error.name);
   const words = mayBeTemporals
-    ? (await import("../../client/temporal-words.js")).temporalWords(error)
+    ? (await import("../../client/temporal/temporal-words.js")).temporalWords(error)
     : undefined;
   // Of a plain error the name says nothing.
   return (

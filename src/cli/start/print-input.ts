@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { signedInput } from "../../client/launch-run.js";
+import { signedInput } from "../../client/changes/launch-run.js";
 import type { Config } from "../../config.js";
 import { workflowIdOf } from "../../core/run/run-id.js";
 import type { Store } from "../../store/store.js";

@@ -1,6 +1,6 @@
-import { type Once, onceFor } from "../../client/away.js";
+import { type Once, onceFor } from "../../client/temporal/away.js";
 import type { RunHandle } from "../../client/client.js";
-import { heldByTemporal } from "../../client/interlock-error.js";
+import { heldByTemporal } from "../../client/temporal/interlock-error.js";
 import type { Config } from "../../config.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { readTranscript } from "../../client/transcript.js";
+import { readTranscript } from "../../client/stores/transcript.js";
 import type { StoreReader, TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import type { GraphRunInput } from "../../contract/run.js";
 import { addToList } from "../../core/add-to-list.js";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { InterlockError } from "../../client/client.js";
-import { wholeFile } from "../../client/store-reader.js";
+import { wholeFile } from "../../client/stores/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { PackageTest } from "../../core/package/package-test.js";
 import type { Agent } from "../../core/package/schemas.js";

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../client/abortable.js";
+import { unlessAborted } from "../../client/temporal/abortable.js";
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";

@@ -1,11 +1,11 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
-import { isAway } from "../../client/away.js";
+import { isAway } from "../../client/temporal/away.js";
 import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
-import { INVALID_ARGUMENT, statusIn } from "../../client/grpc-status.js";
-import { temporalWords } from "../../client/temporal-words.js";
+import { INVALID_ARGUMENT, statusIn } from "../../client/temporal/grpc-status.js";
+import { temporalWords } from "../../client/temporal/temporal-words.js";
 
 /** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
 export class PageRefusal extends Error {

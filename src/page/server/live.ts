@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { historyGrowth } from "../../client/history-growth.js";
-import { type EventsFrom, eventPages } from "../../client/run-events.js";
+import { historyGrowth } from "../../client/runs/history-growth.js";
+import { type EventsFrom, eventPages } from "../../client/stores/run-events.js";
 import { defined } from "../../core/defined.js";
 import { nextPause } from "../../core/pace.js";
 import type { RunPhase } from "../../core/run/phase.js";

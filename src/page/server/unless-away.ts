@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../client/abortable.js";
+import { unlessAborted } from "../../client/temporal/abortable.js";
 import { noTemporal } from "./faults.js";
 
 /** What needs no Temporal is answered sooner. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
-import type { PendingWork } from "../../../src/client/pending-work.js";
+import type { PendingWork } from "../../../src/client/runs/pending-work.js";
 import { stateOnceAsked } from "../../../src/cli/follow/asked-state.js";
 import type { RunState } from "../../../src/core/run/run-state.js";
 

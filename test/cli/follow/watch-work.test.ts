@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { RunHandle } from "../../../src/client/client.js";
-import type { PendingWork } from "../../../src/client/pending-work.js";
+import type { PendingWork } from "../../../src/client/runs/pending-work.js";
 import type { JsonReadName, StoreReader } from "../../../src/contract/reads.js";
 import { ok } from "../../../src/core/errors.js";
 import { liveAnswers } from "../../../src/cli/follow/live-answers.js";

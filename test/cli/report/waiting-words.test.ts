@@ -7,7 +7,7 @@ import {
   waitingLines,
   waitsForWorker,
 } from "../../../src/cli/report/waiting-words.js";
-import type { PendingActivity } from "../../../src/client/pending-work.js";
+import type { PendingActivity } from "../../../src/client/runs/pending-work.js";
 
 const NOW = Date.parse("2026-03-04T05:06:42.000Z");
 const AT = "2026-03-04T05:06:00.000Z";

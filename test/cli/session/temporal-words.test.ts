@@ -2,7 +2,7 @@ import { NamespaceNotFoundError, ServiceError } from "@temporalio/client";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { InterlockError } from "../../../src/client/interlock-error.js";
+import { InterlockError } from "../../../src/client/temporal/interlock-error.js";
 import { TemporalCliError } from "../../../src/embedded/find-cli.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 import { unexpected } from "../../../src/cli/session/unexpected.js";

@@ -1,7 +1,7 @@
 import { NamespaceNotFoundError, WorkflowNotFoundError } from "@temporalio/client";
 import { expect, test } from "vitest";
 import type { InterlockClient } from "../../../src/client/client.js";
-import { InterlockError, toInterlockError } from "../../../src/client/interlock-error.js";
+import { InterlockError, toInterlockError } from "../../../src/client/temporal/interlock-error.js";
 import { answered, toRefusal } from "../../../src/page/server/faults.js";
 import { readiness } from "../../../src/page/server/readiness.js";
 import { pruned } from "../../../src/store/runs/place-run.js";

@@ -1,0 +1,51 @@
+import type { StoreReader } from "../../contract/reads.js";
+import { pause, unlessAborted } from "./abortable.js";
+import { DEADLINE_EXCEEDED, UNAVAILABLE, statusIn } from "./grpc-status.js";
+
+/** Nobody answers, or not in time: gRPC's words for it. */
+const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
+const PAUSE_MS = 2_000;
+
+/** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
+export function isAway(error: unknown): boolean {
+  const status = statusIn(error);
+  return status !== undefined && AWAY.includes(status.code);
+}
+
+/** What Temporal answers, however long it is away: it is asked again until it does. Rejects with the signal's reason. */
+export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isAway(error)) throw error;
+    }
+    await pause(PAUSE_MS, signal);
+  }
+}
+
+/** What Temporal answers, though it be away meanwhile. */
+export type Once = <T>(ask: () => Promise<T>) => Promise<T>;
+
+/** As `onceBack`, unless Temporal is the embedded server: nobody brings that back while a command waits. */
+export function onceFor({ embedded }: { readonly embedded: boolean }, signal: AbortSignal): Once {
+  return (ask) => (embedded ? ask() : onceBack(signal, ask));
+}
+
+/**
+ * A store elsewhere that is read through Temporal, however long that is away. The signal ends it at once: a store that does not answer is
+ * waited for for seconds.
+ */
+export function patientReader(reader: StoreReader, signal: AbortSignal): StoreReader {
+  if (reader.isAtHand) return reader;
+  return {
+    ...reader,
+    ask: (name, question) =>
+      unlessAborted(
+        signal,
+        onceBack(signal, () => reader.ask(name, question)),
+      ),
+  };
+}
