@@ -1,4 +1,4 @@
-import type { RunResult } from "../src/core/run/closing.js";
+import type { RunResult } from "../src/core/run/run-result.js";
 
 /** What of a history counts here, as `temporal workflow show --output json` prints it. */
 export interface HistoryText {

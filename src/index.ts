@@ -37,7 +37,7 @@ export type {
   GraphRunInput,
   Parent,
 } from "./contract/run.js";
-export type { HandsUp, RunResult } from "./core/run/closing.js";
+export type { HandsUp, RunResult } from "./core/run/run-result.js";
 export type { AuditHead } from "./core/run/audit-head.js";
 export type { RunEvent } from "./core/run/run-event.js";
 export type { RunPhase } from "./core/run/phase.js";

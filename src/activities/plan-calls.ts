@@ -1,5 +1,5 @@
 import type { PlannedCall } from "../contract/activities.js";
-import type { StateChange } from "../core/run/state-changes.js";
+import type { StateChange } from "../core/run/state-change.js";
 import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/run/limits.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import { type Fault, type Result, fail } from "../core/errors.js";

@@ -7,7 +7,7 @@ import { type Fault, fail } from "../core/errors.js";
 import type { StateSnapshotState } from "../core/graph-state/schemas.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { findNode } from "../core/package/graph.js";
-import { chosenOf } from "../core/run/closing.js";
+import { chosenOf } from "../core/run/run-result.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import { sha256 } from "../store/disk/sha256.js";
 import { selectWorkflow } from "../store/packages/choose.js";

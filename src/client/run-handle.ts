@@ -36,7 +36,7 @@ import { sendUpdate } from "./changes/send-update.js";
 import { tellBelow } from "./tell-below.js";
 import { parseAnswerTaken, parseBudget, parseRunResult, parseRunState } from "../contract/run-answers.js";
 import type { BudgetRaise } from "../contract/run.js";
-import type { RunResult } from "../core/run/closing.js";
+import type { RunResult } from "../core/run/run-result.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunEvent } from "../core/run/run-event.js";

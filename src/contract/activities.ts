@@ -15,7 +15,7 @@ import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { LoadedState, OpenedRun } from "../core/run/opened-run.js";
-import type { StateChange } from "../core/run/state-changes.js";
+import type { StateChange } from "../core/run/state-change.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";

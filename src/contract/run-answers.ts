@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import type { Budget } from "../core/run/budget.js";
-import type { RunResult } from "../core/run/closing.js";
+import type { RunResult } from "../core/run/run-result.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";

@@ -1,6 +1,6 @@
 import { BUNDLE_RUN_WORKFLOW } from "../contract/names.js";
 import type { BundleRunInput, Identified } from "../contract/run.js";
-import type { RunResult } from "../core/run/closing.js";
+import type { RunResult } from "../core/run/run-result.js";
 import { listOutput } from "../core/bundle/listed-outputs.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { localActivities, openActivities } from "./activity-options.js";

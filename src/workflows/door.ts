@@ -2,7 +2,7 @@ import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import { type RunInputs, validateContinuedInput, validateRunInput } from "../contract/run-input.js";
 import type { RunWorkflow } from "../contract/names.js";
 import type { Identified } from "../contract/run.js";
-import type { RunResult } from "../core/run/closing.js";
+import type { RunResult } from "../core/run/run-result.js";
 import { type Failed, type Fault, type Result, fail, ok } from "../core/errors.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { handleQueries } from "./messages.js";

@@ -3,8 +3,8 @@ import type { PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/ac
 import type { JsonObject } from "../core/json.js";
 import { heldState, recordedState, replaceGraphState } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import type { StateChange } from "../core/run/state-change.js";
 import {
-  type StateChange,
   adoptDocument,
   changedDocument,
   listsFault,

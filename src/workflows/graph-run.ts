@@ -1,6 +1,6 @@
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { GraphRunInput, Identified } from "../contract/run.js";
-import type { RunResult } from "../core/run/closing.js";
+import type { RunResult } from "../core/run/run-result.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { graphStateBrief } from "../core/run/run-graph-state.js";
 import { openActivities } from "./activity-options.js";

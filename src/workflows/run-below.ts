@@ -11,8 +11,8 @@ import {
 } from "@temporalio/workflow";
 import { GRAPH_RUN_WORKFLOW, WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
 import type { RunBelow } from "../contract/activities.js";
-import type { RunResult } from "../core/run/closing.js";
-import { CANCELLED, thrownFault } from "../core/run/closing.js";
+import { thrownFault } from "../core/run/closing.js";
+import { CANCELLED, type RunResult } from "../core/run/run-result.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import { budgetBelow, faultBelow } from "../core/run/run-below.js";
 import { pauseAfter } from "../core/run/run-model.js";

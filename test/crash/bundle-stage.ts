@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { InterlockClient, RunHandle } from "../../src/client/client.js";
-import type { RunResult } from "../../src/core/run/closing.js";
+import type { RunResult } from "../../src/core/run/run-result.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import type { Store } from "../../src/store/store.js";
 import { eventually } from "../fakes/eventually.js";

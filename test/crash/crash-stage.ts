@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunHandle } from "../../src/client/client.js";
-import type { RunResult } from "../../src/core/run/closing.js";
+import type { RunResult } from "../../src/core/run/run-result.js";
 import type { StepSize } from "../../src/core/step-size.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type Place, openPlace } from "../fakes/place.js";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunHandle } from "../../src/client/client.js";
-import type { RunResult } from "../../src/core/run/closing.js";
+import type { RunResult } from "../../src/core/run/run-result.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { parseMarkdown } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";

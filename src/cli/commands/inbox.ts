@@ -1,7 +1,7 @@
 import type { InterlockClient, OpenQuestion, QuestionEvent, QuestionFilter } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
-import { firstLine } from "../../core/run/run-note.js";
+import { firstLine } from "../../core/run/listed-texts.js";
 import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";

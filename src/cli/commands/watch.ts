@@ -7,7 +7,7 @@ import { historyGrowth } from "../../client/runs/history-growth.js";
 import { InterlockError, hasCode } from "../../client/temporal/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/stores/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
-import { firstLine } from "../../core/run/run-note.js";
+import { firstLine } from "../../core/run/listed-texts.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
 import { turnAfter } from "../report/event-lines.js";

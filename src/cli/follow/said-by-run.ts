@@ -4,7 +4,7 @@ import type { RunHandle } from "../../client/run-handle.js";
 import { runsBelow } from "../../client/runs-below.js";
 import { silentBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
-import { firstLine } from "../../core/run/run-note.js";
+import { firstLine } from "../../core/run/listed-texts.js";
 import { type AskedBelow, askedBelow, wayOn } from "../report/run-report.js";
 import type { WorkSource } from "./watch-work.js";
 

@@ -7,7 +7,7 @@ import type { Budget } from "../../core/run/budget.js";
 import { asksForBudget } from "../../core/run/question.js";
 import { shellName } from "../../core/text.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
-import { firstLine } from "../../core/run/run-note.js";
+import { firstLine } from "../../core/run/listed-texts.js";
 import { modelLabel } from "../../core/run/run-model.js";
 import type { LastUserAnswer, ModelState, RunBelowState, RunState } from "../../core/run/run-state.js";
 import { NO_USAGE, type Usage, costInWords, tokensInWords, workInWords } from "../../core/run/usage.js";

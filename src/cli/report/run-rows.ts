@@ -1,8 +1,8 @@
 import type { ListedRun, RunFilter } from "../../client/client.js";
 import { fits } from "../../client/runs/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../../core/package/engine-nodes.js";
+import { listedQuestion } from "../../core/run/listed-texts.js";
 import { shortRunId, workflowIdOf } from "../../core/run/run-id.js";
-import { listedQuestion } from "../../core/run/run-note.js";
 import { defined } from "../../core/defined.js";
 import type { RunPlace } from "../../store/runs/status-file.js";
 import type { RunMetadata } from "../../store/runs/run-metadata.js";

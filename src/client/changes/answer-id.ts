@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Answer, AnswerTaken } from "../../contract/run.js";
-import { ANSWER_PREVIEW_CHARS } from "../../core/run/limits.js";
-import { MAX_ID_CHARS } from "../../core/run/run-updates.js";
+import { ANSWER_PREVIEW_CHARS, MAX_ID_CHARS } from "../../core/run/limits.js";
 import { cutText, excerpt } from "../../core/text.js";
 
 /**

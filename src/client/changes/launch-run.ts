@@ -5,7 +5,7 @@ import type { BundleRunInput, GraphRunInput, RunInput } from "../../contract/run
 import { type Sign, startStatement } from "../../contract/signed.js";
 import { codeSpan, summaryLine } from "../../core/markdown.js";
 import { workflowIdOf } from "../../core/run/run-id.js";
-import { directoryName } from "../../core/run/run-note.js";
+import { directoryName } from "../../core/run/listed-texts.js";
 import { cutText } from "../../core/text.js";
 import { InterlockError, jsonOf } from "../temporal/interlock-error.js";
 import type { RunRequest, TemporalAccess } from "../runs/run-start.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CANCELLED } from "../run/closing.js";
+import { CANCELLED } from "../run/run-result.js";
 import type { Fault } from "../errors.js";
 import { publishedSchema } from "../published-schema.js";
 import { RUN_PHASES, type RunPhase } from "../run/phase.js";

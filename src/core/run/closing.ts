@@ -1,15 +1,9 @@
 import { defined } from "../defined.js";
 import { ERROR_CODES, type Fault } from "../errors.js";
-import type { StateSnapshotState } from "../graph-state/schemas.js";
 import { withoutHistory } from "../graph-state/walk.js";
-import type { JsonObject } from "../json.js";
 import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { RunRecord } from "./run-record.js";
-import type { Usage } from "./usage.js";
-
-/** What a run ends with. */
-
-export const CANCELLED: Fault = { code: "ENGINE_ABORTED", message: "The run was cancelled." };
+import { type HandsUp, type RunResult, chosenOf } from "./run-result.js";
 
 /** What somebody has thrown under a code; one that is not of ours is `E_INTERNAL`. */
 export function thrownFault(type: string | null | undefined, message: string): Fault {
@@ -26,27 +20,6 @@ export function silentFault(activity: string, reason: string): Fault {
 export function addUnrecorded(record: RunRecord, fault: Fault, { code, message }: Fault): void {
   record.failure = { ...fault, details: { ...fault.details, unrecorded: { code, message } } };
   record.note(`not recorded: ${code}`);
-}
-
-/** What a completed run returns. */
-export interface RunResult {
-  readonly runId: string;
-  readonly phase: "completed";
-  readonly currentNodeId: string;
-  readonly stepsCompleted: readonly string[];
-  /** The newest ones: those that the state document holds. */
-  readonly artifacts: readonly string[];
-  /** How many there are before them; absent where there are none. */
-  readonly earlierArtifacts?: number;
-  readonly usage: Usage;
-  /** Of a subworkflow's run: what the run above takes over. */
-  readonly handsUp?: HandsUp;
-}
-
-export interface HandsUp {
-  /** Those that the node above names, as far as the run has them. */
-  readonly variables: JsonObject;
-  readonly graphState?: StateSnapshotState;
 }
 
 export function toResult(record: RunRecord): RunResult {
@@ -70,10 +43,4 @@ function handedUp({ input, frontmatter, carried }: RunRecord): HandsUp | undefin
     variables: chosenOf(frontmatter.variables, returns),
     ...(story === undefined ? {} : { graphState: withoutHistory(story.state) }),
   };
-}
-
-/** The fields of these names, where there are any. */
-export function chosenOf(fields: JsonObject, names: readonly string[]): JsonObject {
-  const wanted = new Set(names);
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => wanted.has(name)));
 }

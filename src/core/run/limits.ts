@@ -34,6 +34,9 @@ export const MAX_USER_INPUT_BYTES = 64 * 1024;
 /** Characters of an answer that the update `answer` returns, and that a run keeps. */
 export const ANSWER_PREVIEW_CHARS = 200;
 
+/** Characters of an update's id that a run remembers: it carries them along. */
+export const MAX_ID_CHARS = 100;
+
 /** Characters of the name of whoever answers. */
 export const MAX_PERSON_CHARS = 200;
 

@@ -1,7 +1,7 @@
 import type { ErrorCode, Fault } from "../errors.js";
 import { ended } from "../text.js";
 import { type Budget, budgetLeft } from "./budget.js";
-import type { HandsUp } from "./closing.js";
+import type { HandsUp } from "./run-result.js";
 import { tellGraphState } from "./run-graph-state.js";
 import { tellArtifact } from "./state-changes.js";
 import type { RunRecord } from "./run-record.js";

@@ -1,11 +1,8 @@
 import { defined } from "../defined.js";
-import { printable } from "../printable.js";
-import { cutText } from "../text.js";
+import { directoryName, listedQuestion, listedText } from "./listed-texts.js";
 import type { RunPhase } from "./phase.js";
 import { questionIn } from "./question.js";
 import type { RunRecord } from "./run-record.js";
-
-const MAX_CHARS = 150;
 
 /** What a listing shows of a run: short texts on one line each. `since` is when it came into its phase, ISO. */
 export interface RunNote {
@@ -35,13 +32,13 @@ export function runNote(record: RunRecord, since: string): RunNote {
     ...(run === undefined
       ? {}
       : {
-          package: short(run.packageId),
-          workflow: short(run.workflowRef),
-          projectId: short(run.projectId),
+          package: listedText(run.packageId),
+          workflow: listedText(run.workflowRef),
+          projectId: listedText(run.projectId),
         }),
-    ...(input.projectRoot === undefined ? {} : { project: short(directoryName(input.projectRoot)) }),
-    ...(input.parent === undefined ? {} : { parent: short(input.parent.runId) }),
-    ...(nodeId === "" ? {} : { node: short(nodeId) }),
+    ...(input.projectRoot === undefined ? {} : { project: listedText(directoryName(input.projectRoot)) }),
+    ...(input.parent === undefined ? {} : { parent: listedText(input.parent.runId) }),
+    ...(nodeId === "" ? {} : { node: listedText(nodeId) }),
     ...(question === undefined
       ? {}
       : {
@@ -51,28 +48,4 @@ export function runNote(record: RunRecord, since: string): RunNote {
         }),
     since,
   };
-}
-
-/** A question as a listing shows it. */
-export function listedQuestion(text: string): string {
-  return short(firstLine(text));
-}
-
-/** The first line of a text that says anything. */
-export function firstLine(text: string): string {
-  return (
-    text
-      .split(/[\r\n]+/)
-      .map((line) => line.trim())
-      .find((line) => line !== "") ?? ""
-  );
-}
-
-/** The name of a directory, on whatever system it lies. */
-export function directoryName(root: string): string {
-  return root.split(/[/\\]/).findLast((part) => part !== "") ?? root;
-}
-
-function short(text: string): string {
-  return cutText(printable(text.slice(0, 2 * MAX_CHARS).toWellFormed()), MAX_CHARS);
 }

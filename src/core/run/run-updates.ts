@@ -2,7 +2,7 @@ import { defined } from "../defined.js";
 import { cutText, utf8Length } from "../text.js";
 import { type Budget, type BudgetLimits, type BudgetScope, raiseBudget } from "./budget.js";
 import { FIRST_WORDS_ID, type TakenAnswer, type TakenUpdate } from "./carried-run.js";
-import { ANSWER_PREVIEW_CHARS, MAX_USER_INPUT_BYTES } from "./limits.js";
+import { ANSWER_PREVIEW_CHARS, MAX_ID_CHARS, MAX_USER_INPUT_BYTES } from "./limits.js";
 import { questionIn } from "./question.js";
 import type { RunRecord } from "./run-record.js";
 import { breachOf, isAskedForBudget } from "./waits.js";
@@ -28,8 +28,6 @@ interface ToldRaise {
 
 /** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
 const KEPT_IDS = 16;
-/** What a run remembers of its updates it carries along, so it has to be short. */
-export const MAX_ID_CHARS = 100;
 
 /**
  * What was taken under an update's id. Temporal runs an update of one id once in each execution, and a run may have continued as

@@ -8,14 +8,9 @@ import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.j
 import { effectiveNodeId, validateWorkflowStateUpdate } from "../state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../state/update-frontmatter.js";
 import { excerpt } from "../text.js";
-import type { FrontmatterUpdate } from "../tools/tool-specs.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
-
-/** What a call wants to change in the state document. */
-export type StateChange =
-  | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
-  | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
+import type { StateChange } from "./state-change.js";
 
 /**
  * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. What its lists

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CANCELLED } from "../../../src/core/run/closing.js";
+import { CANCELLED } from "../../../src/core/run/run-result.js";
 import { commandOf, eventOf, parseNotice, toNotice } from "../../../src/core/notify/notice.js";
 import { noticeLine, noticeText } from "../../../src/core/notify/notice-texts.js";
 import { isPrintable } from "../../../src/core/printable.js";

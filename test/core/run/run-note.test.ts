@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { runMemoSchema } from "../../../src/contract/run-memo.js";
 import { isPrintable } from "../../../src/core/printable.js";
-import { firstLine, runNote } from "../../../src/core/run/run-note.js";
+import { firstLine } from "../../../src/core/run/listed-texts.js";
+import { runNote } from "../../../src/core/run/run-note.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
 
 const RUN_ID = "6a5c3a0e-0000-4000-8000-000000000001";
