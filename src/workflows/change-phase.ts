@@ -8,7 +8,7 @@ import { questionIn } from "../core/run/question.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import { setRunMemo } from "./run-memo.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { defined } from "../core/defined.js";
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */

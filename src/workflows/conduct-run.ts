@@ -10,14 +10,14 @@ import {
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
-import { addUnrecorded, silentFault, thrownFault, toResult } from "../core/run/closing.js";
+import { addUnrecorded, silentFault, thrownFault, toResult } from "../core/engine/closing.js";
 import { CANCELLED, type RunResult } from "../core/run/run-result.js";
 import { MODEL_MISSING_FAILURE } from "../contract/names.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunExecution } from "../core/run/run-execution.js";
 import { pauseAfter } from "../core/run/run-model.js";
-import { beginGraphStateVisit } from "../core/run/run-graph-state.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import { beginGraphStateVisit } from "../core/engine/run-graph-state.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { FIRST_WORDS_ID } from "../core/run/carried-run.js";
 import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";

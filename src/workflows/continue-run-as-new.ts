@@ -12,7 +12,7 @@ import {
 import type { ErrorCode } from "../core/errors.js";
 import { recordChanges } from "./change-phase.js";
 import { barsOver } from "./node-bars.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 
 /**
  * Continues as new where Temporal suggests it, with everything the run knows in one value, once no update is being

@@ -1,8 +1,8 @@
 import { patched } from "@temporalio/workflow";
 import type { PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import type { JsonObject } from "../core/json.js";
-import { heldState, recordedState, replaceGraphState } from "../core/run/run-graph-state.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import { heldState, recordedState, replaceGraphState } from "../core/engine/run-graph-state.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import type { StateChange } from "../core/run/state-change.js";
 import {
   adoptDocument,
@@ -13,10 +13,10 @@ import {
   takeArtifact,
   takeDocument,
   tellArtifact,
-} from "../core/run/state-changes.js";
+} from "../core/engine/state-changes.js";
 import { externalActivities, localActivities, quickSaves, runActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
-import { noteRefusal } from "../core/run/call-groups.js";
+import { noteRefusal } from "../core/engine/call-groups.js";
 import { failureOf } from "./failures.js";
 import { loadDocument } from "./load-document.js";
 import { knowTarget } from "./graph-parts.js";

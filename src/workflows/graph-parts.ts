@@ -4,7 +4,7 @@ import type { OpenedRun } from "../core/run/opened-run.js";
 import { findNode } from "../core/package/graph.js";
 import { knowsWaysOut } from "../core/package/graph-part.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { utf8Length } from "../core/text.js";
 import { localActivities } from "./activity-options.js";
 import { shielded } from "./steps-by-node.js";

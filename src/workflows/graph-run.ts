@@ -2,7 +2,7 @@ import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { GraphRunInput, Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/run-result.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
-import { graphStateBrief } from "../core/run/run-graph-state.js";
+import { graphStateBrief } from "../core/engine/run-graph-state.js";
 import { openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { askedPart, knowWaysOut, withGraphAtHand } from "./graph-parts.js";

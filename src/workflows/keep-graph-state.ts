@@ -3,9 +3,14 @@ import type { NodeBoundary } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { isKept } from "../core/run/kept-boundary.js";
-import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
-import type { RunRecord } from "../core/run/run-record.js";
-import { takeMoved } from "../core/run/state-changes.js";
+import {
+  beginGraphState,
+  closeGraphStateVisit,
+  heldState,
+  tellError,
+} from "../core/engine/run-graph-state.js";
+import type { RunRecord } from "../core/engine/run-record.js";
+import { takeMoved } from "../core/engine/state-changes.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { localActivities, quickSaves, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";

@@ -1,5 +1,5 @@
 import type { LoadedState } from "../core/run/opened-run.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { summary } from "./summary.js";
 

@@ -19,7 +19,7 @@ import type { Answer, AnswerTaken, BudgetRaise, MaybeSigned } from "../contract/
 import { answerSchema, raiseSchema, updateProblem, wordlessSchema } from "../contract/updates.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { Budget } from "../core/run/budget.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import type { RunState } from "../core/run/run-state.js";
 import {
   answerRefusal,
@@ -33,7 +33,7 @@ import {
   takeAnswer,
   takenBefore,
   wordlessRefusal,
-} from "../core/run/run-updates.js";
+} from "../core/engine/run-updates.js";
 import { refusalOf } from "./failures.js";
 import { Unreadable } from "./payload-converter.js";
 import type { RunKind } from "./run-kind.js";

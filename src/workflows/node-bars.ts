@@ -1,4 +1,4 @@
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { runActivities } from "./activity-options.js";
 import type { Summary } from "./summary.js";
 

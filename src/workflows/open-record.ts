@@ -1,5 +1,5 @@
 import { setCurrentDetails } from "@temporalio/workflow";
-import { RunRecord, type RunTerms } from "../core/run/run-record.js";
+import { RunRecord, type RunTerms } from "../core/engine/run-record.js";
 import { renderDetails } from "./run-details.js";
 
 /** A record of a run that the details panel of the Web UI shows: as it is when somebody looks, for nobody does most of the time. */

@@ -1,9 +1,9 @@
 import { defined } from "../core/defined.js";
-import { nodeWithoutModel, visitLimitReached, wayOnFrom } from "../core/run/node-pass.js";
+import { nodeWithoutModel, visitLimitReached, wayOnFrom } from "../core/engine/node-pass.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
-import { takeEndBelow } from "../core/run/run-below.js";
-import type { RunRecord } from "../core/run/run-record.js";
-import { takeDocument } from "../core/run/state-changes.js";
+import { takeEndBelow } from "../core/engine/run-below.js";
+import type { RunRecord } from "../core/engine/run-record.js";
+import { takeDocument } from "../core/engine/state-changes.js";
 import { runActivities } from "./activity-options.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";

@@ -11,12 +11,12 @@ import {
 } from "@temporalio/workflow";
 import { GRAPH_RUN_WORKFLOW, WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
 import type { RunBelow } from "../contract/activities.js";
-import { thrownFault } from "../core/run/closing.js";
+import { thrownFault } from "../core/engine/closing.js";
 import { CANCELLED, type RunResult } from "../core/run/run-result.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
-import { budgetBelow, faultBelow } from "../core/run/run-below.js";
+import { budgetBelow, faultBelow } from "../core/engine/run-below.js";
 import { pauseAfter } from "../core/run/run-model.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { runActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";

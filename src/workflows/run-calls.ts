@@ -1,8 +1,8 @@
 import type { ModelTurnResult, PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
-import { callRefusal, groupCalls, noteRefusal, takeOutcome } from "../core/run/call-groups.js";
+import { callRefusal, groupCalls, noteRefusal, takeOutcome } from "../core/engine/call-groups.js";
 import type { LoopVerdict } from "../core/run/loop-detection.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { localActivities } from "./activity-options.js";
 import type { RunKind } from "./run-kind.js";
 import { shielded } from "./steps-by-node.js";

@@ -2,7 +2,7 @@ import type { ModelTurnInput, PlannedCall, ToolCallInput, ToolCallOutcome } from
 import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunExecution } from "../core/run/run-execution.js";
 import type { EngineLimits } from "../core/run/limits.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 
 /** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */
 export interface RunKind {

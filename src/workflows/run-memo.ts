@@ -1,7 +1,7 @@
 import { upsertMemo, workflowInfo } from "@temporalio/workflow";
 import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
-import type { RunRecord } from "../core/run/run-record.js";
-import { runNote } from "../core/run/run-note.js";
+import type { RunRecord } from "../core/engine/run-record.js";
+import { runNote } from "../core/engine/run-note.js";
 
 /**
  * Writes where the run stands into its memo, so that a listing shows it without asking the run. Its opening says whether: no worker of

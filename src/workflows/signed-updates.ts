@@ -13,7 +13,7 @@ import { questionIn } from "../core/run/question.js";
 import { localActivities, updateActivities } from "./activity-options.js";
 import { refusalOf } from "./failures.js";
 import { requireOpened } from "./payload-converter.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 
 /** An update of a run: its name, its argument, what its validator asks and what it does. Both are synchronous. */
 interface Told<T> {

@@ -1,5 +1,5 @@
 import { CancellationScope, CancelledFailure, isCancellation } from "@temporalio/workflow";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 
 /** Runs whose steps are nodes: what other runs do in regular activities is done in local ones first (contracts §9). */
 

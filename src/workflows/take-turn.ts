@@ -9,11 +9,11 @@ import {
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js";
 import type { Visiting } from "../core/run/carried-run.js";
-import { silentFault } from "../core/run/closing.js";
+import { silentFault } from "../core/engine/closing.js";
 import type { EngineLimits } from "../core/run/limits.js";
-import { turnsAhead } from "../core/run/model-answers.js";
+import { turnsAhead } from "../core/engine/model-answers.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { RunRecord } from "../core/engine/run-record.js";
 import { utf8Length } from "../core/text.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";

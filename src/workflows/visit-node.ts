@@ -7,9 +7,9 @@ import {
   endTurn,
   isVisitOver,
   turnLimitReached,
-} from "../core/run/model-answers.js";
-import type { RunRecord } from "../core/run/run-record.js";
-import { isAskedForWords } from "../core/run/waits.js";
+} from "../core/engine/model-answers.js";
+import type { RunRecord } from "../core/engine/run-record.js";
+import { isAskedForWords } from "../core/engine/waits.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { runCalls } from "./run-calls.js";

@@ -1,6 +1,6 @@
 import { condition, patched, workflowInfo } from "@temporalio/workflow";
 import type { Question } from "../core/run/question.js";
-import type { PendingAnswer, RunRecord } from "../core/run/run-record.js";
+import type { PendingAnswer, RunRecord } from "../core/engine/run-record.js";
 import {
   ask,
   askForBudget,
@@ -12,7 +12,7 @@ import {
   isBreachOver,
   isPauseOver,
   waitBeforeTurn,
-} from "../core/run/waits.js";
+} from "../core/engine/waits.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";

@@ -157,13 +157,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pause-not-obeyed",
-    patches: [{ file: "core/run/waits.ts", from: "if (record.carried.paused)", to: "if (false)" }],
+    patches: [{ file: "core/engine/waits.ts", from: "if (record.carried.paused)", to: "if (false)" }],
     user: PAUSED,
     verdicts: ["doubled"],
   },
   {
     name: "budget-not-obeyed",
-    patches: [{ file: "core/run/waits.ts", from: ': "budget"', to: ": undefined" }],
+    patches: [{ file: "core/engine/waits.ts", from: ': "budget"', to: ": undefined" }],
     user: SHORT_OF_BUDGET,
     verdicts: ["doubled"],
   },
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "raise-counted-again-when-continued",
     patches: [
       {
-        file: "core/run/run-updates.ts",
+        file: "core/engine/run-updates.ts",
         from: "return carried.raises?.includes(updateId) ?? false;",
         to: "return false;",
       },

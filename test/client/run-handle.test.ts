@@ -2,8 +2,8 @@ import { type Client, ServiceError } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import { expect, test } from "vitest";
 import { RunHandle } from "../../src/client/run-handle.js";
-import { answerRefusal, takeAnswer } from "../../src/core/run/run-updates.js";
-import { openedRecord } from "../core/run/record-world.js";
+import { answerRefusal, takeAnswer } from "../../src/core/engine/run-updates.js";
+import { openedRecord } from "../core/engine/record-world.js";
 import { RUN_STATE } from "../fakes/run-state.js";
 
 const RUN_ID = "11111111-2222-4333-8444-555555555555";

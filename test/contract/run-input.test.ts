@@ -8,7 +8,7 @@ import {
 import { boundsProblem } from "../../src/core/json-bounds.js";
 import { isRunId, runIdIn, workflowIdOf } from "../../src/core/run/run-id.js";
 import { DEFAULT_ENGINE_LIMITS } from "../../src/core/run/limits.js";
-import { RunRecord } from "../../src/core/run/run-record.js";
+import { RunRecord } from "../../src/core/engine/run-record.js";
 
 const RUN_ID = "11111111-2222-4333-8444-555555555555";
 const GRAPH = { projectRoot: "/srv/shop", packageId: "create-story@1.0.0" };

@@ -199,7 +199,7 @@ function patching(patches: readonly TextPatch[]): Plugin {
 }
 
 function isOfWorkflows({ file }: TextPatch): boolean {
-  return file.startsWith("workflows/") || file.startsWith("core/run/");
+  return ["workflows/", "core/engine/", "core/run/"].some((room) => file.startsWith(room));
 }
 
 function patched(text: string, patches: readonly TextPatch[]): string {

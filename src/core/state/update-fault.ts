@@ -6,7 +6,7 @@ import { type ConditionFacts, validateWorkflowStateUpdate } from "./transition-g
 
 /**
  * Why `next` may not take the place of `previous`: what the guard says, then what the lists gain, in the order of contracts §6. Undefined
- * where it may. A workflow asks both by themselves (`run/state-changes.ts`): histories of earlier versions hold updates that list anything.
+ * where it may. A workflow asks both by themselves (`engine/state-changes.ts`): histories of earlier versions hold updates that list anything.
  */
 export function updateFault(
   previous: JsonObject,

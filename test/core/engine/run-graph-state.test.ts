@@ -11,7 +11,7 @@ import {
   tellError,
   tellFailedCall,
   tellGraphState,
-} from "../../../src/core/run/run-graph-state.js";
+} from "../../../src/core/engine/run-graph-state.js";
 import { NOW, openedRecord, standAt, storyRecord } from "./record-world.js";
 
 const STATE = createInitialState({ storyId: "wrkf-1010", epicPrefix: "wrkf" });

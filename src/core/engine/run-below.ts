@@ -1,11 +1,11 @@
 import type { ErrorCode, Fault } from "../errors.js";
 import { ended } from "../text.js";
-import { type Budget, budgetLeft } from "./budget.js";
-import type { HandsUp } from "./run-result.js";
+import { type Budget, budgetLeft } from "../run/budget.js";
+import type { HandsUp } from "../run/run-result.js";
 import { tellGraphState } from "./run-graph-state.js";
 import { tellArtifact } from "./state-changes.js";
 import type { RunRecord } from "./run-record.js";
-import type { Usage } from "./usage.js";
+import type { Usage } from "../run/usage.js";
 
 /** What is decided about the run of a subworkflow, which the run above it has started (contracts §9). */
 

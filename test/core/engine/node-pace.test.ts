@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { RunRecord } from "../../../src/core/run/run-record.js";
-import type { TaskLoad } from "../../../src/core/run/task-load.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
+import type { TaskLoad } from "../../../src/core/engine/task-load.js";
 import { OPENED, RUN_ID, openedRecord, standAt, storyRecord } from "./record-world.js";
 
 test.each([

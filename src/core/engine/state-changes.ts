@@ -10,7 +10,7 @@ import { recordArtifact, updateFrontmatter } from "../state/update-frontmatter.j
 import { excerpt } from "../text.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
-import type { StateChange } from "./state-change.js";
+import type { StateChange } from "../run/state-change.js";
 
 /**
  * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. What its lists

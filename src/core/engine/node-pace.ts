@@ -1,10 +1,10 @@
 import { QUICK_TURNS_IN_A_ROW, QUICK_TURN_MS } from "../step-size.js";
 import { GROWING_LISTS, surplusOf } from "../state/earlier-entries.js";
-import type { CarriedRun } from "./carried-run.js";
-import type { KeptBoundary } from "./kept-boundary.js";
-import type { OpenedRun } from "./opened-run.js";
+import type { CarriedRun } from "../run/carried-run.js";
+import type { KeptBoundary } from "../run/kept-boundary.js";
+import type { OpenedRun } from "../run/opened-run.js";
 import { passedLines } from "./progress-lines.js";
-import type { ProgressLine } from "./run-state.js";
+import type { ProgressLine } from "../run/run-state.js";
 import { TaskLoad } from "./task-load.js";
 
 const TOLD_EVERY_MS = 5_000;

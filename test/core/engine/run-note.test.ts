@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { runMemoSchema } from "../../../src/contract/run-memo.js";
 import { isPrintable } from "../../../src/core/printable.js";
 import { firstLine } from "../../../src/core/run/listed-texts.js";
-import { runNote } from "../../../src/core/run/run-note.js";
-import { RunRecord } from "../../../src/core/run/run-record.js";
+import { runNote } from "../../../src/core/engine/run-note.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
 
 const RUN_ID = "6a5c3a0e-0000-4000-8000-000000000001";
 const SINCE = "2026-01-01T00:00:00.000Z";

@@ -1,9 +1,9 @@
 import { defined } from "../defined.js";
 import { cutText, utf8Length } from "../text.js";
-import { type Budget, type BudgetLimits, type BudgetScope, raiseBudget } from "./budget.js";
-import { FIRST_WORDS_ID, type TakenAnswer, type TakenUpdate } from "./carried-run.js";
-import { ANSWER_PREVIEW_CHARS, MAX_ID_CHARS, MAX_USER_INPUT_BYTES } from "./limits.js";
-import { questionIn } from "./question.js";
+import { type Budget, type BudgetLimits, type BudgetScope, raiseBudget } from "../run/budget.js";
+import { FIRST_WORDS_ID, type TakenAnswer, type TakenUpdate } from "../run/carried-run.js";
+import { ANSWER_PREVIEW_CHARS, MAX_ID_CHARS, MAX_USER_INPUT_BYTES } from "../run/limits.js";
+import { questionIn } from "../run/question.js";
 import type { RunRecord } from "./run-record.js";
 import { breachOf, isAskedForBudget } from "./waits.js";
 

@@ -7,8 +7,8 @@ import {
   isVisitOver,
   turnLimitReached,
   turnsAhead,
-} from "../../../src/core/run/model-answers.js";
-import type { RunRecord } from "../../../src/core/run/run-record.js";
+} from "../../../src/core/engine/model-answers.js";
+import type { RunRecord } from "../../../src/core/engine/run-record.js";
 import { NUDGES } from "../../../src/core/run/no-question.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { NOW, openedRecord, standAt, storyRecord } from "./record-world.js";

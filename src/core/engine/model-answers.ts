@@ -1,10 +1,10 @@
 import { observe } from "./call-groups.js";
-import type { Visiting } from "./carried-run.js";
-import type { EngineLimits } from "./limits.js";
-import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, REPEATED_CORRECTION } from "./loop-detection.js";
-import type { ModelRefusal } from "./model-refusal.js";
-import { HOW_TO_END, NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "./no-question.js";
-import type { Question } from "./question.js";
+import type { Visiting } from "../run/carried-run.js";
+import type { EngineLimits } from "../run/limits.js";
+import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, REPEATED_CORRECTION } from "../run/loop-detection.js";
+import type { ModelRefusal } from "../run/model-refusal.js";
+import { HOW_TO_END, NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "../run/no-question.js";
+import type { Question } from "../run/question.js";
 import { tellError } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
 import { QUICK_TURNS_IN_A_ROW, TURNS_AHEAD } from "../step-size.js";

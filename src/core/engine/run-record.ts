@@ -8,20 +8,20 @@ import { isComplete } from "../state/completion.js";
 import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
-import type { AuditHead } from "./audit-head.js";
-import type { Budget } from "./budget.js";
-import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
-import type { EngineLimits } from "./limits.js";
-import { NO_LOOP } from "./loop-detection.js";
+import type { AuditHead } from "../run/audit-head.js";
+import type { Budget } from "../run/budget.js";
+import { type CarriedRun, FIRST_WORDS_ID } from "../run/carried-run.js";
+import type { EngineLimits } from "../run/limits.js";
+import { NO_LOOP } from "../run/loop-detection.js";
 import { NodePace } from "./node-pace.js";
-import type { OpenedRun } from "./opened-run.js";
-import { type RunPhase, isOverPhase } from "./phase.js";
-import type { Question } from "./question.js";
-import type { LastUserAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
-import { type ModelRef, modelsOf } from "./run-model.js";
+import type { OpenedRun } from "../run/opened-run.js";
+import { type RunPhase, isOverPhase } from "../run/phase.js";
+import type { Question } from "../run/question.js";
+import type { LastUserAnswer, ProgressLine, RunBelowState, RunState } from "../run/run-state.js";
+import { type ModelRef, modelsOf } from "../run/run-model.js";
 import { carriedLines } from "./progress-lines.js";
-import type { RunRef } from "./run-ref.js";
-import { NO_USAGE, type Usage, addUsage } from "./usage.js";
+import type { RunRef } from "../run/run-ref.js";
+import { NO_USAGE, type Usage, addUsage } from "../run/usage.js";
 
 /** What of a run's input its decisions depend on. */
 export interface RunTerms {

@@ -13,7 +13,7 @@ import {
 import type { JsonObject } from "../json.js";
 import { leavesNodeBehind } from "../package/graph.js";
 import { schemaErrors } from "../schema-errors.js";
-import type { GraphStateProgress } from "./carried-run.js";
+import type { GraphStateProgress } from "../run/carried-run.js";
 import type { RunRecord } from "./run-record.js";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addUnrecorded, silentFault, thrownFault, toResult } from "../../../src/core/run/closing.js";
+import { addUnrecorded, silentFault, thrownFault, toResult } from "../../../src/core/engine/closing.js";
 import { RUN_ID, USAGE, openedRecord, standAt } from "./record-world.js";
 
 test.each([

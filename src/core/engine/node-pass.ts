@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.js";
 import { type GraphNode, findNode } from "../package/graph.js";
 import type { FrontmatterUpdate } from "../tools/tool-specs.js";
 import { changedDocument, listsFault } from "./state-changes.js";
-import type { EngineLimits } from "./limits.js";
+import type { EngineLimits } from "../run/limits.js";
 import type { RunRecord } from "./run-record.js";
 
 /** What is decided at nodes that the engine does by itself (contracts §9). */

@@ -9,8 +9,8 @@ import {
   takeDocument,
   takeMoved,
   tellArtifact,
-} from "../../../src/core/run/state-changes.js";
-import { toResult } from "../../../src/core/run/closing.js";
+} from "../../../src/core/engine/state-changes.js";
+import { toResult } from "../../../src/core/engine/closing.js";
 import { NOW, openedRecord, storyRecord } from "./record-world.js";
 
 const AT = { carried: { stateSha256: "held" } };

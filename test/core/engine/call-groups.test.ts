@@ -6,7 +6,7 @@ import {
   noteRefusal,
   observe,
   takeOutcome,
-} from "../../../src/core/run/call-groups.js";
+} from "../../../src/core/engine/call-groups.js";
 import { ENDING_KEY } from "../../../src/core/run/loop-detection.js";
 import { NOW, openedRecord, storyRecord } from "./record-world.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { nodeWithoutModel, visitLimitReached, wayOnFrom } from "../../../src/core/run/node-pass.js";
-import { RunRecord } from "../../../src/core/run/run-record.js";
+import { nodeWithoutModel, visitLimitReached, wayOnFrom } from "../../../src/core/engine/node-pass.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
 import { NOW, OPENED, RUN_ID, openedRecord } from "./record-world.js";
 
 const passing = {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { budgetBelow, faultBelow, takeEndBelow } from "../../../src/core/run/run-below.js";
+import { budgetBelow, faultBelow, takeEndBelow } from "../../../src/core/engine/run-below.js";
 import { defined } from "../../../src/core/defined.js";
-import { toResult } from "../../../src/core/run/closing.js";
-import { wayOnFrom } from "../../../src/core/run/node-pass.js";
-import { recordedState, replaceGraphState } from "../../../src/core/run/run-graph-state.js";
-import { RunRecord } from "../../../src/core/run/run-record.js";
+import { toResult } from "../../../src/core/engine/closing.js";
+import { wayOnFrom } from "../../../src/core/engine/node-pass.js";
+import { recordedState, replaceGraphState } from "../../../src/core/engine/run-graph-state.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
 import { NOW, OPENED, RESUMED, RUN_ID, USAGE, openedRecord, storyRecord } from "./record-world.js";
 
 describe("what a run below may use", () => {

@@ -3,7 +3,7 @@ import { ERROR_CODES, type Fault } from "../errors.js";
 import { withoutHistory } from "../graph-state/walk.js";
 import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { RunRecord } from "./run-record.js";
-import { type HandsUp, type RunResult, chosenOf } from "./run-result.js";
+import { type HandsUp, type RunResult, chosenOf } from "../run/run-result.js";
 
 /** What somebody has thrown under a code; one that is not of ours is `E_INTERNAL`. */
 export function thrownFault(type: string | null | undefined, message: string): Fault {

@@ -1,6 +1,6 @@
 import type { CarriedRun } from "../../../src/core/run/carried-run.js";
 import type { OpenedRun, ResumedRun } from "../../../src/core/run/opened-run.js";
-import { RunRecord, type RunTerms } from "../../../src/core/run/run-record.js";
+import { RunRecord, type RunTerms } from "../../../src/core/engine/run-record.js";
 import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 
 export const NOW = "2026-01-02T03:04:05.000Z";

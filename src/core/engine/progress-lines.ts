@@ -1,5 +1,5 @@
 import { newest } from "../newest.js";
-import type { ProgressLine } from "./run-state.js";
+import type { ProgressLine } from "../run/run-state.js";
 
 /** The newest lines of the live view, few and short enough for the run to be carried over in one value. */
 export function carriedLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {

@@ -1,8 +1,8 @@
 import { type Fault, fail } from "../errors.js";
-import type { AuditHead } from "./audit-head.js";
+import type { AuditHead } from "../run/audit-head.js";
 import type { ToolEffect } from "../tools/external-tool.js";
 import { READS } from "../tools/reads.js";
-import { ENDING_KEY, type LoopVerdict, observeCall, observeRepeated } from "./loop-detection.js";
+import { ENDING_KEY, type LoopVerdict, observeCall, observeRepeated } from "../run/loop-detection.js";
 import { tellFailedCall } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
 

@@ -12,7 +12,7 @@ import {
   isBreachOver,
   isPauseOver,
   waitBeforeTurn,
-} from "../../../src/core/run/waits.js";
+} from "../../../src/core/engine/waits.js";
 import { openedRecord, storyRecord } from "./record-world.js";
 
 const BUDGET = { run: { turns: 2 } };

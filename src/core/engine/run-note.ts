@@ -1,7 +1,7 @@
 import { defined } from "../defined.js";
-import { directoryName, listedQuestion, listedText } from "./listed-texts.js";
-import type { RunPhase } from "./phase.js";
-import { questionIn } from "./question.js";
+import { directoryName, listedQuestion, listedText } from "../run/listed-texts.js";
+import type { RunPhase } from "../run/phase.js";
+import { questionIn } from "../run/question.js";
 import type { RunRecord } from "./run-record.js";
 
 /** What a listing shows of a run: short texts on one line each. `since` is when it came into its phase, ISO. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Budget } from "../../../src/core/run/budget.js";
 import type { RunPhase } from "../../../src/core/run/phase.js";
-import type { RunRecord } from "../../../src/core/run/run-record.js";
+import type { RunRecord } from "../../../src/core/engine/run-record.js";
 import {
   answerRefusal,
   finish,
@@ -14,7 +14,7 @@ import {
   takeAnswer,
   takenBefore,
   wordlessRefusal,
-} from "../../../src/core/run/run-updates.js";
+} from "../../../src/core/engine/run-updates.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { cutText } from "../../../src/core/text.js";
 import { openedRecord } from "./record-world.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunPhase } from "../../../src/core/run/phase.js";
-import { RunRecord } from "../../../src/core/run/run-record.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { OPENED, RESUMED, RUN_ID, USAGE, openedRecord, standAt, storyRecord } from "./record-world.js";
 

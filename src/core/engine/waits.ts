@@ -1,6 +1,6 @@
-import { type BudgetBreach, type ReachedLimit, findBreach } from "./budget.js";
-import { NO_LOOP } from "./loop-detection.js";
-import { BUDGET_EXCEEDED, type Question, asksForBudget } from "./question.js";
+import { type BudgetBreach, type ReachedLimit, findBreach } from "../run/budget.js";
+import { NO_LOOP } from "../run/loop-detection.js";
+import { BUDGET_EXCEEDED, type Question, asksForBudget } from "../run/question.js";
 import { tellGraphState } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
 
