@@ -45,19 +45,19 @@ export interface Reference {
 export function checkManifest(text: string): Checked<Manifest> {
   const json = checkJson(MANIFEST_FILE, text);
   if (json.value === undefined) return { findings: json.findings };
-  const { value, findings } = checkShapeAnyway(MANIFEST_FILE, manifestSchema, json.value);
-  if (value === undefined) return { findings };
-  const ids = (value.workflows ?? []).map((workflow) => workflow.id);
-  return { value, findings: [...findings, ...checkUnique(MANIFEST_FILE, "workflows", ids)] };
+  const shape = checkShapeAnyway(MANIFEST_FILE, manifestSchema, json.value);
+  if (shape.value === undefined) return shape;
+  const ids = (shape.value.workflows ?? []).map((workflow) => workflow.id);
+  return { ...shape, findings: [...shape.findings, ...checkUnique(MANIFEST_FILE, "workflows", ids)] };
 }
 
 /** `agents.json`: shape, and no agent id twice. */
 export function checkAgentsFile(file: string, text: string): Checked<readonly Agent[]> {
   const json = checkJson(file, text);
   if (json.value === undefined) return { findings: json.findings };
-  const shape = checkShapeAnyway(file, agentsFileSchema, json.value);
-  if (shape.value === undefined) return { findings: shape.findings };
-  const { agents }: AgentsFile = shape.value;
+  const { value, ...shape } = checkShapeAnyway(file, agentsFileSchema, json.value);
+  if (value === undefined) return shape;
+  const { agents }: AgentsFile = value;
   const ids = agents.map((agent) => agent.id);
   const findings = [
     ...shape.findings,
@@ -65,7 +65,7 @@ export function checkAgentsFile(file: string, text: string): Checked<readonly Ag
     ...checkTools(file, agents),
     ...checkServers(file, agents, json.value),
   ];
-  return { value: agents, findings };
+  return { ...shape, value: agents, findings };
 }
 
 /** A policy that seems to give an agent tools of servers, and gives none. `written` is the file as it stands there. */
@@ -113,9 +113,9 @@ export function checkGraphFile(
 ): Checked<GraphFile> {
   const json = checkJson(file, text);
   if (json.value === undefined) return { findings: json.findings };
-  const { value, findings } = checkShapeAnyway(file, graphSchema, json.value);
-  if (value === undefined) return { findings };
-  return { value, findings: [...findings, ...checkGraphRules(file, value, agentIds)] };
+  const shape = checkShapeAnyway(file, graphSchema, json.value);
+  if (shape.value === undefined) return shape;
+  return { ...shape, findings: [...shape.findings, ...checkGraphRules(file, shape.value, agentIds)] };
 }
 
 /** The frontmatter of a workflow document, normalised and then validated. */
@@ -150,7 +150,7 @@ export function checkStepFile(
   }
   findings.push(...checkAgentId(file, "$.agentId", `step ${quote(step.nodeId)}`, step.agentId, agentIds));
   findings.push(...checkArtifactTypes(file, step));
-  return { value: step, findings };
+  return { ...shape, findings };
 }
 
 /** The files that a manifest refers to by itself. */

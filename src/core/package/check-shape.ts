@@ -38,7 +38,7 @@ export function checkShapeAnyway<T>(file: string, schema: z.ZodType<T>, value: J
   const mended = JSON.parse(JSON.stringify(value)) as JsonValue; // a copy of JSON is JSON
   for (const issue of error.issues.slice(0, MAX_FINDINGS)) mend(mended, issue);
   const { data: rest } = schema.safeParse(mended);
-  return { ...checkShape(file, schema, value), ...defined({ value: rest }) };
+  return { ...checkShape(file, schema, value), ...defined({ value: rest }), isMended: true };
 }
 
 /** What may stand for a value that is refused, by its key, where nothing else depends on it. */
@@ -47,8 +47,11 @@ const STAND_INS = new Map<PropertyKey, JsonValue>([
   ["name", "-"],
   ["version", "0.0.0"],
   ["label", "-"],
-  ["type", "step"],
+  ["type", "subworkflow"], // one that names no workflow is a step
 ]);
+
+/** Other files name what these hold: without them, they would be told to name nothing. */
+const NEEDED = new Set(["workflows"]);
 
 /** Takes what an issue is about out of a value that is ours; an item of a list with its list. */
 function mend(root: JsonValue, issue: Issue): void {
@@ -62,9 +65,10 @@ function mend(root: JsonValue, issue: Issue): void {
   }
   if (inside === undefined) return;
   const { object, key } = inside;
-  const standIn = isUnknown ? undefined : STAND_INS.get(key);
-  if (standIn !== undefined) object[key] = standIn;
-  else for (const refused of isUnknown ? issue.keys : [key]) delete object[refused];
+  const standIn = STAND_INS.get(key);
+  if (isUnknown) for (const refused of issue.keys) delete object[refused];
+  else if (standIn !== undefined) object[key] = standIn;
+  else if (!NEEDED.has(key)) delete object[key];
 }
 
 interface Inside {

@@ -17,6 +17,8 @@ export interface Finding {
 export interface Checked<T> {
   readonly value?: T;
   readonly findings: readonly Finding[];
+  /** Something is left out, or stands in, for what was refused: what only looks odd may come of that. */
+  readonly isMended?: boolean;
 }
 
 /** The package as a whole, where a finding concerns no single file. */

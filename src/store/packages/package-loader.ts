@@ -81,7 +81,8 @@ export async function loadPackage(listing: PackageListing): Promise<PackageRepor
   if (!listing.complete) return { findings: boundFindings(listing.findings) };
   const reading = new PackageReading(listing);
   const loaded = await reading.load();
-  const findings = withLines(boundFindings(reading.findings), reading.texts);
+  const told = reading.isMended ? reading.findings.filter(isError) : reading.findings;
+  const findings = withLines(boundFindings(told), reading.texts);
   return loaded === undefined || findings.some(isError) ? { findings } : { findings, package: loaded };
 }
 
@@ -123,6 +124,8 @@ interface WorkflowReferences {
 /** One pass over a package: reads what is referred to, once each, and keeps every finding. */
 class PackageReading {
   readonly findings: Finding[];
+  /** Whether a file was checked without what was refused of it: warnings wait until that is right. */
+  isMended = false;
   /** What was read, by file. */
   readonly texts = new Map<string, Uint8Array>();
   private readonly listing: PackageListing;
@@ -323,6 +326,7 @@ class PackageReading {
 
   private note<T>(checked: Checked<T>): T | undefined {
     for (const finding of checked.findings) this.findings.push(finding);
+    this.isMended ||= checked.isMended === true;
     return checked.value;
   }
 }

@@ -18,7 +18,10 @@ test("of several forms, a mistake is told of the one that is meant, at its place
 });
 
 test("a value goes on without what is refused of it, and not where something of it is needed", () => {
-  const node = z.strictObject({ type: z.enum(["step", "end"]), notes: z.array(z.string()).optional() });
+  const node = z.strictObject({
+    type: z.enum(["subworkflow", "end"]),
+    notes: z.array(z.string()).optional(),
+  });
   const nodes = z.strictObject({ nodes: z.array(node) });
   const goesOn = (value: object) => {
     const { value: rest, findings } = checkShapeAnyway("a.json", nodes, value as never);
@@ -34,7 +37,7 @@ test("a value goes on without what is refused of it, and not where something of 
       { type: "end", notes: ["a", 1] },
     ],
   };
-  expect(goesOn(odd)).toEqual({ nodes: [{ type: "step" }, { type: "end" }] });
+  expect(goesOn(odd)).toEqual({ nodes: [{ type: "subworkflow" }, { type: "end" }] });
   expect(goesOn({ nodes: [3] })).toBeUndefined();
   expect(goesOn({ nodes: 3 })).toBeUndefined();
 });

@@ -200,6 +200,46 @@ describe("what the schemas refuse, with file and JSON path", () => {
     ]);
   });
 
+  const calling = (type: string, workflows: readonly unknown[]): PackageFixture => ({
+    ...withManifest({ workflows }),
+    "below.json": { ...graph, entryNodeId: "done", nodes: [done], edges: [] },
+    "workflow.graph.json": {
+      ...graph,
+      nodes: [draft, { id: "call", type, file: "steps/call.md", workflow: "below" }, done],
+      edges: [edge, { ...edge, to: "call" }, { from: "call", to: "done", label: "called" }],
+    },
+    "steps/call.md": stepDocument("call", "subworkflow"),
+  });
+  const listed = [
+    { id: "tiny", workflow: "workflow.md", graph: "workflow.graph.json" },
+    { id: "below", workflow: "workflow.md", graph: "below.json" },
+  ];
+
+  test.each<[string, PackageFixture, string]>([
+    ["an end", withGraph({ nodes: [draft, { ...done, type: "End" }] }), "$.nodes[1].type"],
+    ["a subworkflow", calling("sub-workflow", listed), "$.nodes[1].type"],
+    ["a list that nodes name", calling("subworkflow", [...listed, 3]), "$.workflows[2]"],
+    ["a label", withGraph({ edges: [{ ...edge, label: "" }] }), "$.edges[0].label"],
+    ["a default", withGraph({ edges: [{ ...edge, isDefault: "true" }] }), "$.edges[0].isDefault"],
+    ["outputs", withGraph({ nodes: [{ ...draft, outputs: "a.md" }, done] }), "$.nodes[0].outputs"],
+    ["a misspelt key", withGraph({ nodes: [{ ...draft, output: ["a.md"] }, done] }), "$.nodes[0].output"],
+  ])("of %s has nothing told that would not be so without it", async (_, fixture, place) => {
+    const step = {
+      schemaVersion: "1.1",
+      nodeId: "draft",
+      type: "step",
+      outputs: ["a.md"],
+      transitions: [{ to: "done", label: edge?.label ?? "", isDefault: true }],
+    };
+    const { findings } = await load({
+      ...fixture,
+      "steps/draft.md": `---\n${JSON.stringify(step)}\n---\nWrite.\n`,
+    });
+    expect(findings.map(({ path, message }) => `${path} ${message}`)).toEqual([
+      expect.stringContaining(`${place} `),
+    ]);
+  });
+
   test("sentences say the remedy", async () => {
     const { findings } = await load({
       ...withManifest({ name: undefined, createdAt: "soon", surprise: 1, version: 1 }),
