@@ -745,6 +745,11 @@ describe("the settings file", () => {
       'is not valid at models.a.dialect.tokenLimit: Invalid option: expected one of "max_tokens"|"max_completion_tokens". Correct it.',
     ],
     [
+      "a header for the key in which something else belongs",
+      { dialect: { keyHeader: "Content-Type" } },
+      "is not valid at dialect.keyHeader: must be another header: each request says what belongs in this one. Correct it.",
+    ],
+    [
       "a name of a model that is none",
       { models: { "a b": { model: "m" } } },
       "is not valid at models.a b: must be a name: letters, digits, and . _ : / - after the first. Correct it.",
@@ -787,6 +792,26 @@ describe("the settings file", () => {
       { mcpServers: { s: { url: "https://me:sk-secret@host" } } },
       "is not valid at mcpServers.s.url: must hold no user name and no password: name a variable in bearerVariable. Correct it.",
     ],
+    ...(
+      [
+        ["Authorization", "is the header of bearerVariable as well: name it once"],
+        ["x-KEY", "is the header of X-Key as well: name it once"],
+        ["Mcp-Session-Id", "must be another header: each request says what belongs in this one"],
+        ["X-Other: ", "must be the name of a header"],
+      ] as const
+    ).map(([name, why]): [string, object, string] => [
+      `the header ${name} of an MCP server`,
+      {
+        mcpServers: {
+          s: {
+            url: "https://x.example",
+            bearerVariable: "T",
+            headerVariables: { "X-Key": "K", [name]: "K" },
+          },
+        },
+      },
+      `is not valid at mcpServers.s.headerVariables.${name}: ${why}. Correct it.`,
+    ]),
     [
       "an MCP server in a place relative to nobody knows what",
       { mcpServers: { s: { command: "x", cwd: "here" } } },

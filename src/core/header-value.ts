@@ -7,6 +7,18 @@ export function isHeaderName(text: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text);
 }
 
+/** What each request says of itself, or a session of MCP does. */
+const OF_THE_PROTOCOL =
+  /^(?:accept(?:-.*)?|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-(?:method|name|param-.*|protocol-version|session-id)|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** Why a header of that name cannot be set, as the end of a sentence. */
+export function headerNameProblem(name: string): string | undefined {
+  if (!isHeaderName(name)) return "must be the name of a header";
+  return OF_THE_PROTOCOL.test(name)
+    ? "must be another header: each request says what belongs in this one"
+    : undefined;
+}
+
 /** Whether a header of HTTP can carry a text, as Node sees it. */
 export function isHeaderValue(text: string): boolean {
   // eslint-disable-next-line no-control-regex -- what Node lets into a header

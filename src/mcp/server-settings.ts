@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { NO_HEADER_VALUE, isHeaderName, isHeaderValue } from "../core/header-value.js";
+import { NO_HEADER_VALUE, headerNameProblem, isHeaderValue } from "../core/header-value.js";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
 import { secretVariable } from "../core/variable-name.js";
 import { PROJECT, namesProject, projectProblem } from "./project-paths.js";
@@ -45,7 +45,7 @@ const stdioServer = z.strictObject({
   ...common,
 });
 
-const httpServer = z.strictObject({
+const httpFields = z.strictObject({
   url: z
     .url({ protocol: /^https?$/ })
     .refine((url) => URL.canParse(url) && new URL(url).username === "" && new URL(url).password === "", {
@@ -54,10 +54,19 @@ const httpServer = z.strictObject({
   /** The variable that holds the token it wants. */
   bearerVariable: secretVariable.optional(),
   /** Other headers that it wants, such as `X-Api-Key`, with the variables that hold their values. */
-  headerVariables: z
-    .record(z.string().refine(isHeaderName, "must be the name of a header"), secretVariable)
-    .default({}),
+  headerVariables: z.record(z.string(), secretVariable).default({}),
   ...common,
+});
+
+/** A header is said once, and its name is one in any case. */
+const httpServer = httpFields.superRefine(({ bearerVariable, headerVariables }, context) => {
+  const said = new Map(bearerVariable === undefined ? [] : [["authorization", "bearerVariable"]]);
+  for (const name of Object.keys(headerVariables)) {
+    const before = said.get(name.toLowerCase());
+    const message = headerNameProblem(name) ?? (before && `is the header of ${before} as well: name it once`);
+    if (message) context.addIssue({ code: "custom", path: ["headerVariables", name], message });
+    said.set(name.toLowerCase(), name);
+  }
 });
 
 const serverSchema = z.unknown().transform((value, context) => {

@@ -335,7 +335,7 @@ function redirected(response: WireAnswer, from: URL): Error {
 /** What each request has, the key with it. */
 export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
   if (apiKey !== undefined && !isHeaderValue(apiKey)) throw unusableKey();
-  const value = keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
+  const value = /authorization$/i.test(keyHeader) ? `Bearer ${apiKey}` : apiKey;
   return {
     accept: "application/json",
     "content-type": "application/json",

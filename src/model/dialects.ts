@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { headerNameProblem } from "../core/header-value.js";
 
 /**
  * How one family of servers differs from the others (docs/models.md). What an entry does not name is as in the plain
@@ -46,8 +47,8 @@ export interface Dialect {
   /** What an assistant message gets, and each of its calls, when they are not of this server's making. */
   readonly foreignMessage: Readonly<Record<string, string>>;
   readonly foreignCall: Readonly<Record<string, unknown>>;
-  /** Where the key stands. */
-  readonly keyHeader: "authorization" | "api-key";
+  /** Where the key stands: behind `Bearer` in a header that is called an authorization. */
+  readonly keyHeader: string;
   /** Codes of errors that stay what they are, whatever their status says. */
   readonly finalErrors: readonly string[];
 }
@@ -173,7 +174,13 @@ export const dialectSettingSchema = z.union([
     ownReads: z.enum(["calls", "words"]).optional(),
     emptyAnswers: z.enum(["sent", "left-out"]).optional(),
     notTakenBack: z.array(z.string().min(1)).optional(),
-    keyHeader: z.enum(["authorization", "api-key"]).optional(),
+    keyHeader: z
+      .string()
+      .superRefine((name, context) => {
+        const message = headerNameProblem(name);
+        if (message !== undefined) context.addIssue({ code: "custom", message });
+      })
+      .optional(),
     finalErrors: z.array(z.string().min(1)).optional(),
   }),
 ]);

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { isHeaderName, isHeaderValue, isMetadataValue } from "../../src/core/header-value.js";
+import {
+  headerNameProblem,
+  isHeaderName,
+  isHeaderValue,
+  isMetadataValue,
+} from "../../src/core/header-value.js";
 
 test.each([
   ["", true, true],
@@ -18,4 +23,15 @@ test.each([
 test("a header's name is one word", () => {
   expect(["X-Api-Key", "cf_aig.1"].every(isHeaderName)).toBe(true);
   expect(["", "a b", "a:", "ü", "a\n"].some(isHeaderName)).toBe(false);
+});
+
+test("a header that each request says of itself is nobody's to set, in any case", () => {
+  const own = ["Authorization", "X-Accept", "Mcp-Toolset", "Ocp-Apim-Subscription-Key", "hostess"];
+  expect(own.filter((name) => headerNameProblem(name) !== undefined)).toEqual([]);
+  expect(
+    ["Content-Type", "ACCEPT", "accept-encoding", "host", "mcp-session-id", "Mcp-Param-Region"].map(
+      headerNameProblem,
+    ),
+  ).toEqual(Array(6).fill("must be another header: each request says what belongs in this one"));
+  expect(headerNameProblem("a b")).toBe("must be the name of a header");
 });

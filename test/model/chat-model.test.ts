@@ -200,6 +200,17 @@ describe("a request", () => {
     );
   });
 
+  test.each([
+    ["api-key", "k-1"],
+    ["Ocp-Apim-Subscription-Key", "k-1"],
+    ["Authorization", "Bearer k-1"],
+    ["cf-aig-authorization", "Bearer k-1"],
+  ])("carries the key where the settings say that it is read: in %s", async (keyHeader, value) => {
+    const { headers } = await sent({ apiKey: "k-1", dialect: { keyHeader } });
+    const told = Object.entries(headers).filter(([, said]) => String(said).includes("k-1"));
+    expect(told).toEqual([[keyHeader.toLowerCase(), value]]);
+  });
+
   test("carries no key where there is none", async () => {
     const server = await startRawServer((response) => json(response, choice({ content: "" })));
     const { apiKey: _, ...settings } = request(server.baseUrl).settings;
