@@ -13,6 +13,7 @@ import { freePort } from "../fakes/free-port.js";
 import { FAKE_MCP_SERVER } from "../fakes/mcp-world.js";
 import { isAlive } from "../fakes/processes.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
+import { removeFolder } from "../fakes/remove-folder.js";
 
 const FAKE = FAKE_MCP_SERVER;
 const binOf = (name: string) =>
@@ -47,7 +48,7 @@ function open(server: object, variables: Readonly<Record<string, string>> = {}) 
 
 function fake(manner: string, more: object = {}) {
   const dir = mkdtempSync(join(tmpdir(), "interlock-mcp-log-"));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  onTestFinished(() => removeFolder(dir));
   const log = join(dir, "log");
   const flag = join(dir, "flag");
   const lines = () => (existsSync(log) ? readFileSync(log, "utf8").split("\n") : []);
