@@ -173,9 +173,11 @@ export function wordsOfPage(page: string): string {
   return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
 }
 
-/** Words that say their status as well, as the titles of proxies' pages do. */
+/** Words that say their status as well, as the titles of proxies' pages do, and servers in Go of any path that they do not have. */
 export function withoutStatus(words: string, status: number): string {
-  return words.replace(/^\s*(\d{3}) (?=[A-Z])/, (said, number) => (Number(number) === status ? "" : said));
+  return words.replace(/^\s*(\d{3}) (?=[A-Z]|page not found)/, (said, number) =>
+    Number(number) === status ? "" : said,
+  );
 }
 
 const USED_UP =

@@ -514,10 +514,15 @@ test.each<[number, string, string, string]>([
   expect(error.message).toContain(words);
 });
 
-test("a proxy's page whose title begins with its status says that once", () => {
+test("words that begin with their status, as the titles of proxies' pages do, say that once", () => {
   const page = "<html><head><title>502 Bad Gateway</title></head></html>";
   expect(refused(502, page).message).toBe("The model endpoint answered 502 Bad Gateway");
   expect(refused(500, page).message).toBe("The model endpoint answered 500 502 Bad Gateway");
+  // Go's, of any path that a server does not have.
+  expect(refused(404, "404 page not found\n").message).toBe("The model endpoint answered 404 page not found");
+  expect(refused(429, "429 tokens are too many").message).toBe(
+    "The model endpoint answered 429 429 tokens are too many",
+  );
 });
 
 test("a proxy that asks who is there is not quoted: it may say the password that it was told", () => {
