@@ -507,6 +507,15 @@ describe("errors over HTTP, asked once", () => {
     },
   );
 
+  test("so is one in the headers of an answer that an error breaks off", async () => {
+    const server = await startRawServer((response) => {
+      response.setHeader("llm_provider-retry-after", "7");
+      events(response, [delta({ content: "half" }), { error: { message: "slow down", code: "429" } }]);
+    });
+    const failure = await errorOf(request(server.baseUrl, { stream: true }));
+    expect(failure).toMatchObject({ code: "LLM_RATE_LIMITED", retryable: true, retryAfterMs: 7_000 });
+  });
+
   test("a request whose answer had begun is not to blame for what breaks it off, but for a used-up quota", async () => {
     const said = (message: string, code: string, begin: readonly object[] = [delta({ content: "half" })]) =>
       startRawServer((response) => events(response, [...begin, { error: { message, code } }]));
