@@ -7,7 +7,7 @@ import { textOfChunks } from "../model/bounded-body.js";
 import { within } from "../model/within.js";
 import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
-import { readProviderError, withoutStatus } from "../model/provider-error.js";
+import { readProviderError, wordsUnder } from "../model/provider-error.js";
 import { send } from "../model/send.js";
 import { messagesIn, messagesInJson } from "./message-lines.js";
 import { type McpServer, tokenVariables } from "./server-settings.js";
@@ -169,7 +169,7 @@ function answersWith(error: SdkHttpError): string {
   const { status } = error;
   const { text } = error.data;
   const said = typeof text === "string" ? readProviderError(text.slice(0, MAX_REFUSAL_CHARS)).words : "";
-  const words = withoutStatus(said, status).trim().replace(/\.$/, "");
+  const words = wordsUnder(status, said).trim().replace(/\.$/, "");
   return `answers with HTTP status ${status}${words === "" ? "" : `: ${excerpt(redactSecrets(words), 300)}`}`;
 }
 

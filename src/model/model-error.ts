@@ -19,8 +19,8 @@ import {
   isWrongKey,
   readProviderError,
   statusNamed,
-  withoutStatus,
   wordsOfPage,
+  wordsUnder,
 } from "./provider-error.js";
 import { readRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./send.js";
@@ -216,8 +216,7 @@ export function refusedByProvider(
   { apiKey, finalErrors = [], hasBegun = false }: Refusing = {},
 ): ModelError {
   const said = readProviderError(body);
-  // A proxy asks who is there, and may say whom it was told: the environment's password.
-  const words = status === 407 ? PROXY_ASKS : redact(withoutStatus(said.words, status), apiKey);
+  const words = redact(wordsUnder(status, said.words), apiKey);
   const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
   const overflow = readOverflow({ status, body, ...said });
   if (overflow !== undefined) {
@@ -235,8 +234,6 @@ export function refusedByProvider(
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
 }
-
-const PROXY_ASKS = "Proxy Authentication Required: a proxy wants a user and a password";
 
 /** An error that came where an answer was to come: of its own status, where it names one. */
 export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {

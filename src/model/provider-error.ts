@@ -173,8 +173,10 @@ export function wordsOfPage(page: string): string {
   return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
 }
 
-/** Words that say their status as well, as the titles of proxies' pages do, and servers in Go of any path that they do not have. */
-export function withoutStatus(words: string, status: number): string {
+/** What was said under a status, which the titles of proxies' pages say as well, and servers in Go of any path that they do not have. */
+export function wordsUnder(status: number, words: string): string {
+  // A proxy asks who is there, and may say whom it was told: the environment's password.
+  if (status === 407) return "Proxy Authentication Required: a proxy wants a user and a password";
   return words.replace(/^\s*(\d{3}) (?=[A-Z]|page not found)/, (said, number) =>
     Number(number) === status ? "" : said,
   );

@@ -101,6 +101,18 @@ test.each<[string, Manner, string, RegExp]>([
   ["fails", inCalls(status(500)), INTERRUPTED, /answers with HTTP status 500: no: <secret>\./],
   ["fails at once", always(page(503)), NOT_REACHED, /answers with HTTP status 503: Bad Day\./],
   ["fails to say its tools", inLists(page(502)), NOT_REACHED, /answers with HTTP status 502: Bad Day/],
+  [
+    "is behind a proxy that asks who is there, which may say a password",
+    always((response) => response.writeHead(407).end("wrong password s3cret for bob")),
+    NOT_REACHED,
+    /status 407: Proxy Authentication Required: a proxy wants a user and a password\.$/,
+  ],
+  [
+    "has no such path",
+    always((response) => response.writeHead(404).end("404 page not found\n")),
+    NOT_REACHED,
+    /status 404: page not found\.$/,
+  ],
   ["takes no other name", always(status(421)), NOT_REACHED, /answers with HTTP status 421: no: <secret>\./],
   ["looks elsewhere in vain", refusesLists, NOT_REACHED, /refuses to say which tools it has: no <secret>\./],
   ["breaks the connection", inCalls((response) => response.destroy()), INTERRUPTED, /no.* answer that can/],
