@@ -113,6 +113,18 @@ test.each<[string, Manner, string, RegExp]>([
     NOT_REACHED,
     /status 404: page not found\.$/,
   ],
+  [
+    "repeats another's key",
+    always((response) => response.writeHead(502).end("bad key sk-proj-abcdef1234567890abcdef")),
+    NOT_REACHED,
+    /status 502: bad key <secret>\.$/,
+  ],
+  [
+    "breaks off what its tools are",
+    inLists(stream(": x\n\n", (to) => to.destroy())),
+    NOT_REACHED,
+    /has not said which tools it has\.$/,
+  ],
   ["takes no other name", always(status(421)), NOT_REACHED, /answers with HTTP status 421: no: <secret>\./],
   ["looks elsewhere in vain", refusesLists, NOT_REACHED, /refuses to say which tools it has: no <secret>\./],
   ["breaks the connection", inCalls((response) => response.destroy()), INTERRUPTED, /no.* answer that can/],
