@@ -24,7 +24,7 @@ type Variable = (name: string) => string | undefined;
 function givenByHttp(server: HttpServer, variable: Variable): readonly string[] {
   const told = tokenVariables(server).map((name) => variable(name) ?? "");
   // As a whole, and what of it is secret: `Basic …`, `ApiKey …`.
-  const parts = told.map((value) => /^\w+ +(\S+)\s*$/.exec(value)?.[1] ?? "");
+  const parts = told.map((value) => /^\w+ +(\S+)$/.exec(value.trim())?.[1] ?? "");
   return [...told, ...parts, ...secretsWithin(server.url)];
 }
 

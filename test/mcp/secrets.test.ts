@@ -51,8 +51,9 @@ describe("a secret that an MCP server is given is not read again in what it says
       url: "https://mcp.example/mcp",
       headerVariables: { Authorization: "B", "X-Api-Key": "K" },
     };
-    const told = { B: "Basic dXNlcjpwYXNz", K: "abcd-1234" };
-    expect(shown(server, "no: Basic dXNlcjpwYXNz, dXNlcjpwYXNz, abcd-1234", told)).toMatch(
+    // Too short to be known by its end.
+    const told = { B: " Token tea-5678", K: "abcd-1234" };
+    expect(shown(server, "no: Token tea-5678, tea-5678, abcd-1234", told)).toMatch(
       /^no: <secret>, ?<secret>, <secret>$/,
     );
   });
