@@ -48,13 +48,19 @@ const ITEM = new RegExp(
   String.raw`^[-\s]{0,8}(?:\d{1,2}[.)]\s)?(?:if\s)?(?=${LETTER})[[(]?([A-Z]\d?|\d{1,2})`,
   "i",
 );
+/** Where a clause begins that asks for it: "the process exits", "graceful exit" and "users quit" tell of something. */
+const ASKED = String.raw`(?<=(?:^|[.,:;!?)\]"”—–→/&]|\s-|\b(?:and|then|or|just|simply|please|cleanly|gracefully|immediately|politely))\s{0,3})`;
 /** "Display the summary and exit", "EXIT Quick Dev.", "[X] Exit - …": what somebody chooses who leaves. */
-const LEAVES =
-  /(?<!\b(?:an?|the|on|zero|early|clean)\s)\b(?:exit|quit|quitter|salir|sair|uscire|beenden|verlassen)s?\b(?!\s(?:codes?|status)\b)(?:\s(?!(?:loop|step|section|menu|sub|party|discussion|and|et|y|e|und)\b)[\p{L}\p{N}-]{1,20}){0,3}(?=\s?(?:$|[.!;,"”—–(&]|-\s)|\s(?:and|et|y|e|und)\s)/iu;
-/** Behind it, that the step or the workflow goes on: "exit and return to the menu". */
+const LEAVES = new RegExp(
+  String.raw`(?:(?=exit|quit)${ASKED}\w{4}|(?<![\p{L}-])(?:quitter|salir|sair|uscire|beenden|verlassen))(?![\p{L}-])(?!\s(?:codes?|status)\b)(?:\s(?!(?:loop|step|section|sub\w*|menu|party|discussion|elicitation|persona|agent|criteri\w+|any|at|when|if|once|until|after|and|et|y|e|und)\b)[\p{L}\p{N}-]{1,20}){0,3}(?=\s?(?:$|[.!;,"”—–(&]|-\s)|\s(?:and|et|y|e|und)\s)`,
+  "iu",
+);
+/** "- [x] Exit criteria are met": done, and nothing to choose. */
+const TICKED = /^-\s\[x\]\s/;
+/** Behind it, that the step or the workflow goes on: "exit and return to the menu", "exit returns here". */
 const STAYS = /\b(?:return|back|continu|resum|re-?display|proceed|restart|retry|again|retour)/i;
 /** Before it, that it is a case or a wish: "when they exit, …", "type q to quit". */
-const IN_CASE = /\b(?:when|if|once|after|until|before|to)\b[^,.:;→]{0,40}$/i;
+const IN_CASE = /\b(?:when|if|once|after|until|before|to|type)\b[^,.:;→]{0,40}$/i;
 /** What an offer does: it ends the workflow, and leads to no step. */
 const ENDS_IT = new RegExp(
   String.raw`${ENDS_WORKFLOW}|\bthe workflow (?:ends|is (?:over|done|completed?|finished))\b(?![\w-])|(?:→|->|=>)\s?workflow (?:is )?(?:over|done|completed?|finished)\b(?![\w-])`,
@@ -174,12 +180,11 @@ function completes(words: string, labels: ReadonlySet<string>): boolean {
 /** Whether an item of a menu leaves the workflow, whatever it calls it. */
 function leaves(words: string): boolean {
   const letter = ITEM.exec(words)?.[0];
-  if (letter === undefined || STEP.test(words) || GOES_ELSEWHERE.test(words)) return false;
+  if (letter === undefined || [TICKED, STEP, GOES_ELSEWHERE].some((form) => form.test(words))) return false;
   const found = LEAVES.exec(words) ?? HALTS.exec(words);
   if (found === null) return false;
   const lead = words.slice(letter.length, found.index);
-  const behind = words.slice(found.index + found[0].length);
-  return !IN_CASE.test(lead) && !isDenied(lead, NEVER) && !STAYS.test(sentenceIn(behind));
+  return !IN_CASE.test(lead) && !isDenied(lead, NEVER) && !STAYS.test(sentenceIn(words.slice(found.index)));
 }
 
 function wordsOf(line: SourceLine | undefined): string | undefined {

@@ -209,6 +209,19 @@ test.each([
   "- IF E: explain what the exit codes are",
   "- [V] Taste: on a non-zero exit, show the log",
   "- IF C: save, then exit this step and load the next one",
+  "[P] Party Mode — exit any time",
+  "- IF P: start the party; exit returns here",
+  "[A] Elicitation - type exit to leave",
+  "- IF A: run it. Exit when done and show the menu",
+  "- [X] Exit this submenu",
+  "- [E] Exit persona",
+  "- [x] Exit criteria are met",
+  "- [x] Quit button works.",
+  "(b) the process exits, and logs",
+  "(2) graceful exit.",
+  "a) users quit. Why?",
+  "[E] Early exit, skip the rest",
+  "Completion message: Workflow complete.",
 ])("an item of a menu that leaves something else, or goes on, does not: %s", (line) => {
   expect(potOf(`- IF C: load ${ON}`, line).to).toEqual(["step-02-leaf"]);
 });
