@@ -34,13 +34,14 @@ export function withoutUnsaid<Line extends TextLine>(lines: readonly Line[]): re
   return withoutWritten(said);
 }
 
-/** The lines with blanks in the place of the items that another file is to hold. */
+/** The lines with blanks in the place of the items that another file is to hold; below an item these are deeper ones. */
 function withoutWritten<Line extends TextLine>(lines: readonly Line[]): readonly Line[] {
-  let isWritten = false;
+  let above: number | undefined;
   return lines.map((line) => {
-    if (WRITES.test(line.text.slice(0, 400))) isWritten = !line.isCode;
-    else if (isWritten && ITEM.test(line.text)) return { ...line, text: "" };
-    else if (line.text.trim() !== "") isWritten = false;
+    const depth = ITEM.test(line.text) ? line.text.search(/\S/) : undefined;
+    if (WRITES.test(line.text.slice(0, 400))) above = line.isCode ? undefined : (depth ?? -1);
+    else if (above !== undefined && depth !== undefined && depth > above) return { ...line, text: "" };
+    else if (line.text.trim() !== "") above = undefined;
     return line;
   });
 }

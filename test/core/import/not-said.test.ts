@@ -69,3 +69,14 @@ test("a list that another file is to hold leads nowhere; what stands below it do
     "step-03-cup",
   );
 });
+
+test.each([
+  ["1. Append the pot to `notes.md`:", "2. Load `./step-02-leaf.md`"],
+  ["- Write it to `notes.md`:", "  - IF cold: load `./step-03-cup.md`", "- Load `./step-02-leaf.md`"],
+])(
+  "of an item that is to be written elsewhere what stands deeper is left out, and not the next one: %s",
+  (...lines) => {
+    const { made, to } = potOf(...lines);
+    expect([to, said(made).filter((line) => line.includes("names"))]).toEqual([["step-02-leaf"], []]);
+  },
+);
