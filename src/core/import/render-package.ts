@@ -170,7 +170,11 @@ function roleOf(source: SourceText): { readonly role: string; readonly goal: str
 
 /** The title of a step: its first heading. */
 export function titleOf(source: SourceText, otherwise: string): string {
-  const heading = source.body.find(({ text, isCode }) => !isCode && /^#{1,3}\s/.test(text));
+  const last = source.body.at(-1)?.number ?? 0;
+  const heading = source.body.find(
+    ({ text, isCode, number }) =>
+      !isCode && /^#{1,3}\s/.test(text) && source.written.at(number - last - 1)?.startsWith("#") === true,
+  );
   return excerpt(withoutMarks(heading?.text ?? ""), 120) || otherwise;
 }
 

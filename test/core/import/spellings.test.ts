@@ -343,6 +343,11 @@ test.each<readonly [string, (line: string) => string]>([
   ]);
 });
 
+test("a heading in a quotation is no step's title", () => {
+  const imported = twoSteps("x: 1\n---\n> # Skip it\n", "Load `./step-02.md`");
+  expect(imported.nodes.map(({ title }) => title)).toContain("Step 1");
+});
+
 test("what is read in another spelling stays in the package as it was written", () => {
   const imported = twoSteps("x: 1", "> + Read\u00A0fully and follow `./step-02.md`.");
   expect([...imported.files.values()].join("\n")).toContain("> + Read\u00A0fully and follow ");
