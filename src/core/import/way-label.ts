@@ -29,7 +29,7 @@ export function labelOf(
     return { label: inline.replaceAll(/[*`]/g, "").trim(), condition, isDefault: false };
   const answer = from === 0 ? answerOf(before) : undefined;
   if (answer !== undefined) return { label: answer, condition, isDefault: false };
-  const lead = withoutMarks(before);
+  const lead = withoutMarks(before.replace(LINK, ""));
   const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
   const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
   if (label !== undefined) return { label: label || "otherwise", condition, isDefault: false };
@@ -38,6 +38,10 @@ export function labelOf(
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
 }
+
+/** "otherwise [the cup](./x.md)": what a link is called says nothing of when, where it is no case itself. */
+const LINK =
+  /\[(?!\s?(?:if|when|unless|otherwise|else|wenn|falls|sonst)\b)[^[\]]{1,80}\]\((?:[\w.{}@/-]{0,80}\/)?$/i;
 
 /** Where what is said of another way, or done before, ends: "return to `x.md`, else go to", "return the cup, and load". */
 const OWN_CLAUSE =

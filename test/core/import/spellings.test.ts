@@ -348,6 +348,26 @@ test("a heading in a quotation is no step's title", () => {
   expect(imported.nodes.map(({ title }) => title)).toContain("Step 1");
 });
 
+test.each([
+  ["- Yes → [Leaf](./step-02-leaf.md)", "- No → [Cup](./step-03-cup.md)", "Yes", "No"],
+  [
+    "If it is cold, go to [Leaf](./step-02-leaf.md), otherwise [Cup](./step-03-cup.md)",
+    "",
+    "it is cold",
+    "otherwise",
+  ],
+  ["- __IF A__: __load__ `./step-02-leaf.md`", "- __B__: `./step-03-cup.md`", "A", "B"],
+  [
+    "_If it is cold_: _load_ `./step-02-leaf.md`",
+    "__Otherwise__: `./step-03-cup.md`",
+    "it is cold",
+    "otherwise",
+  ],
+])("what a link is called, and underscores around words, change nothing: %s %s", (one, other, ...labels) => {
+  const { made, labels: found } = potOf(one, other);
+  expect([found, said(made)]).toEqual([[`step-02-leaf: ${labels[0]}`, `step-03-cup: ${labels[1]}`], []]);
+});
+
 test("what is read in another spelling stays in the package as it was written", () => {
   const imported = twoSteps("x: 1", "> + Read\u00A0fully and follow `./step-02.md`.");
   expect([...imported.files.values()].join("\n")).toContain("> + Read\u00A0fully and follow ");
