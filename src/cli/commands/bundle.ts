@@ -6,7 +6,7 @@ import {
   checkBundles,
   nothingRuns,
 } from "../../tools/bundle/bundle-check.js";
-import { UNREAD_ENTRY } from "../../core/import/left-out.js";
+import { UNREAD_ENTRY } from "../../core/import/source/left-out.js";
 import { counted, shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";

@@ -1,10 +1,10 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { type Entry, type EntryForm, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
-import { UNREAD_ENTRY, unreadEntries, unreadPaths } from "../../core/import/left-out.js";
+import { type Entry, type EntryForm, findEntries, leadsToWorkflow } from "../../core/import/ways/entries.js";
+import { UNREAD_ENTRY, unreadEntries, unreadPaths } from "../../core/import/source/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
-import { isBelow } from "../../core/import/references.js";
-import { workflowBeside } from "../../core/import/source-tree.js";
+import { isBelow } from "../../core/import/source/references.js";
+import { workflowBeside } from "../../core/import/source/source-tree.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { requireSystemCode } from "../../core/system-code.js";
 import { counted, excerpt, listSome, shellWord } from "../../core/text.js";

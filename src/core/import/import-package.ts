@@ -1,16 +1,16 @@
-import { configValues } from "./config-values.js";
-import { customizationOf } from "./customization.js";
-import { type Entry, hasStepsOf } from "./entries.js";
-import { type ImportFinding, ImportFindings, named } from "./findings.js";
-import { reportLeftOut } from "./left-out.js";
-import { type Need, needsOf, referencesOf, remembers } from "./needs.js";
-import { CUSTOMIZATION, PackageMaker, packageName } from "./package-maker.js";
-import { Places } from "./places.js";
-import { type SourceGraph, planGraph } from "./plan-graph.js";
-import { isBelow } from "./references.js";
-import type { MadeEdge, MadeNode } from "./render-package.js";
+import { configValues } from "./render/config-values.js";
+import { customizationOf } from "./source/customization.js";
+import { type Entry, hasStepsOf } from "./ways/entries.js";
+import { type ImportFinding, ImportFindings, named } from "./source/findings.js";
+import { reportLeftOut } from "./source/left-out.js";
+import { type Need, needsOf, referencesOf, remembers } from "./render/needs.js";
+import { CUSTOMIZATION, PackageMaker, packageName } from "./render/package-maker.js";
+import { Places } from "./render/places.js";
+import { type SourceGraph, planGraph } from "./ways/plan-graph.js";
+import { isBelow } from "./source/references.js";
+import type { MadeEdge, MadeNode } from "./render/render-package.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
-import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source/source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
 export interface Imported {

@@ -1,7 +1,7 @@
-import { isDenied } from "./denials.js";
-import { type ImportFindings, named } from "./findings.js";
-import type { SourceGraph } from "./plan-graph.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { isDenied } from "./words/denials.js";
+import { type ImportFindings, named } from "./source/findings.js";
+import type { SourceGraph } from "./ways/plan-graph.js";
+import { type SourceTree, folderOf, nameOf } from "./source/source-tree.js";
 
 /** Another skill that a step calls and comes back from: what is behind the menu items [A] and [P], for example. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/step-files.js";
+import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/source/step-files.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
 import type { ReadSource } from "./read-source.js";
 

@@ -1,7 +1,7 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
-import { isEntryName } from "../../core/import/step-files.js";
+import { type LeftOut, SourceTree } from "../../core/import/source/source-tree.js";
+import { isEntryName } from "../../core/import/source/step-files.js";
 import { isDenied, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
 import { isThere } from "../../store/disk/is-there.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { findEntries } from "../../../src/core/import/entries.js";
-import { withoutSkips } from "../../../src/core/import/source-edge.js";
-import { isStepFile } from "../../../src/core/import/step-files.js";
+import { findEntries } from "../../../src/core/import/ways/entries.js";
+import { withoutSkips } from "../../../src/core/import/ways/source-edge.js";
+import { isStepFile } from "../../../src/core/import/source/step-files.js";
 import { checkGraphFile, checkManifest, checkAgentsFile } from "../../../src/core/package/check-package.js";
 import { type Texts, importOf, page, said, treeOf } from "./step-files.js";
 

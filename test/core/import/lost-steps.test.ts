@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { findEntries } from "../../../src/core/import/entries.js";
+import { findEntries } from "../../../src/core/import/ways/entries.js";
 import { importPackage } from "../../../src/core/import/import-package.js";
-import { SourceTree } from "../../../src/core/import/source-tree.js";
+import { SourceTree } from "../../../src/core/import/source/source-tree.js";
 import { type Texts, importOf, page, said, ways } from "./step-files.js";
 
 /* Steps that nothing leads to as they are named, or at all. */

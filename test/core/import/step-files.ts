@@ -1,6 +1,6 @@
-import { findEntries } from "../../../src/core/import/entries.js";
+import { findEntries } from "../../../src/core/import/ways/entries.js";
 import { type Imported, importPackage } from "../../../src/core/import/import-package.js";
-import { SourceTree } from "../../../src/core/import/source-tree.js";
+import { SourceTree } from "../../../src/core/import/source/source-tree.js";
 
 export type Texts = Readonly<Record<string, string>>;
 

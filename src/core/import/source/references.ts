@@ -1,0 +1,213 @@
+import { joinPath, folderOf, nameOf, type SourceTree } from "./source-tree.js";
+
+/** Something in a line that looks like a path or a variable, and where it stands. */
+export interface Token {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** One class of characters, so that a line is walked once. */
+const TOKEN_CHARACTERS = String.raw`[\w{}@./*:~\\%-]+`;
+const TOKEN = new RegExp(TOKEN_CHARACTERS, "g");
+const ONE_TOKEN = new RegExp(`^${TOKEN_CHARACTERS}$`);
+/** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
+const SET_APART = /[`"'(<]([^`"'()<>[\]|*\n]{1,400}\.md)(?=[`"')>\s])/giu;
+const MAX_TOKENS = 200;
+const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
+
+/** The paths, folders and variables in a line, without the punctuation around them. */
+export function tokensOf(line: string): readonly Token[] {
+  const tokens: Token[] = line.includes(".md") ? [...setApart(line)] : [];
+  const spans = tokens.map(({ at, text }) => ({ from: at, to: at + text.length }));
+  for (const match of line.matchAll(TOKEN)) {
+    if (tokens.length === MAX_TOKENS) break;
+    const lead = leadOf(match[0]);
+    const bare = withoutEmphasis(match[0].slice(lead).replace(/(?<![.:])[.:]{1,4}$/, ""));
+    const at = match.index + lead + bare.at;
+    const { text } = bare;
+    if (isPathLike(text) && !spans.some(({ from, to }) => at >= from && at < to)) tokens.push({ text, at });
+  }
+  return spans.length === 0 ? tokens : tokens.sort((one, other) => one.at - other.at);
+}
+
+/** With a blank in it, only what begins like a path is one. */
+function* setApart(line: string): Generator<Token> {
+  for (const match of line.matchAll(SET_APART)) {
+    const [, text = ""] = match;
+    const isPath = /\s/.test(text) ? /^(?:\.{1,2}|\{[\w-]{1,80}\})[\\/]\S/.test(text) : !text.includes("//");
+    if (!ONE_TOKEN.test(text) && isPath) yield { text, at: match.index + 1 };
+  }
+}
+
+/** `[[snapshot:step.md]]` and `File:step.md` name what stands behind the colon. */
+function leadOf(word: string): number {
+  const colon = word.lastIndexOf(":");
+  return colon === -1 || colon === word.length - 1 || word.startsWith("//", colon + 1) ? 0 : colon + 1;
+}
+
+/** `**x.md**`, `*x.md*` and `__x.md__`, or one side of what is set in bold. `*` in a pattern stays, and `_` in a name. */
+const EMPHASIS = /^(\*{1,3}|_{1,3}|)(.*?)(\*{1,3}|_{1,3}|)$/s;
+
+function withoutEmphasis(word: string): { readonly text: string; readonly at: number } {
+  const [, left = "", text = "", right = ""] = EMPHASIS.exec(word) ?? [];
+  const isPair = left === right && left !== "";
+  const isHalf = (left === "" ? right : right === "" ? left : "").startsWith("**");
+  const isPath = /^(?:[\w{@]|\.{1,2}\/)/.test(text) && /[\w}]$/.test(text);
+  return (isPair || isHalf) && isPath ? { text, at: left.length } : { text: word, at: 0 };
+}
+
+function isPathLike(text: string): boolean {
+  if (text.length > 400 || text.includes("//")) return false;
+  return FILE_NAME.test(text) || /^\{[\w-]{1,80}\}$/.test(text) || (text.includes("/") && /[\w}]/.test(text));
+}
+
+/** What a token stands for. */
+export type Target =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "folder"; readonly path: string }
+  /** A file of the workflow that is not there. */
+  | { readonly kind: "missing"; readonly path: string }
+  | { readonly kind: "outside"; readonly path: string }
+  /** A place of the project, or something that only the run knows. */
+  | { readonly kind: "other" };
+
+const OTHER: Target = { kind: "other" };
+
+/** The names under which a workflow knows the folder it lies in. */
+export const OWN_FOLDER: ReadonlySet<string> = new Set([
+  "installed_path",
+  "workflow_path",
+  "skill-root",
+  "skill_root",
+  "bundle-root",
+  "workflow-root",
+]);
+/** The names of the project's folder. */
+export const PROJECT_ROOT: ReadonlySet<string> = new Set(["project-root", "project_root"]);
+const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
+
+/** Where references of one file lead. */
+export class References {
+  private readonly tree: SourceTree;
+  private readonly entryFolder: string;
+  private readonly file: string;
+  private readonly variables: ReadonlyMap<string, string>;
+
+  /** `variables` are the texts of the file's own front matter, then those of its workflow. */
+  constructor(tree: SourceTree, entryFolder: string, file: string, variables: ReadonlyMap<string, string>) {
+    this.tree = tree;
+    this.entryFolder = entryFolder;
+    this.file = file;
+    this.variables = variables;
+  }
+
+  resolve(token: string): Target {
+    const text = this.expand(
+      plainPath(token).replace(/^@(?!(?:project|pkg|state)(?:\/|$))(?=[\w.][^@]*\.md$)/, ""),
+    );
+    const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
+    if (OWN_FOLDER.has(variable)) return this.inOwnFolder(rest);
+    if (PROJECT_ROOT.has(variable)) return this.installed(rest);
+    if (INSTALLED.test(text)) return this.installed(text);
+    if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
+    return this.inTree([folderOf(this.file), this.entryFolder], text);
+  }
+
+  /** Replaces variables of the front matter that stand at the beginning, again and again. */
+  private expand(token: string): string {
+    let text = token;
+    for (let round = 0; round < 5; round += 1) {
+      const [whole = "", name = ""] = /^\{\{?([\w-]{1,80})\}?\}/.exec(text) ?? [];
+      const value = this.variables.get(name);
+      if (value === undefined || value.length > 400 || /\s/.test(value)) return text;
+      text = value + text.slice(whole.length);
+    }
+    return text;
+  }
+
+  /** A path that says it is the workflow's own: a file that is not there is missing, whatever it is. */
+  private inOwnFolder(rest: string): Target {
+    const target = this.inTree([this.entryFolder], rest);
+    if (target.kind !== "other" || !FILE_NAME.test(rest) || /[{}*<>@~\\]/.test(rest)) return target;
+    const joined = joinPath(this.entryFolder, rest);
+    return joined.ok ? { kind: "missing", path: joined.value } : target;
+  }
+
+  private installed(rest: string): Target {
+    const inModule = rest.replace(INSTALLED, "");
+    if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
+    const path = this.tree.endingLike(inModule, this.file);
+    const isInstalled = inModule !== rest;
+    const own = this.inEntryFolder(inModule);
+    const isElsewhere =
+      path !== undefined && !isBelow(path, this.entryFolder) && !`/${path}`.endsWith(`/${inModule}`);
+    if (own !== undefined && isElsewhere) return { kind: "missing", path: own }; // another workflow has one that is called alike
+    if (path !== undefined && (isInstalled || isBelow(path, this.entryFolder))) return { kind: "file", path };
+    if (!isInstalled) return OTHER;
+    return /(?:^|\/)(?:steps?(?:-\w+)?|\w+-steps)\/[^/]+$/.test(inModule)
+      ? { kind: "missing", path: inModule }
+      : OTHER;
+  }
+
+  /** The path in this tree of what lies, by its path from where modules are installed, in the workflow's own folder. */
+  private inEntryFolder(installed: string): string | undefined {
+    const parts = installed.split("/");
+    for (let count = parts.length - 1; count > 0; count -= 1) {
+      const folder = parts.slice(0, count).join("/");
+      if (`/${this.entryFolder}`.endsWith(`/${folder}`))
+        return `${this.entryFolder}/${parts.slice(count).join("/")}`;
+    }
+    return undefined;
+  }
+
+  private inTree(folders: readonly string[], rest: string): Target {
+    const isRelative = /^\.{1,2}\//.test(rest);
+    let first: string | undefined;
+    for (const folder of folders) {
+      const joined = joinPath(folder, rest);
+      if (!joined.ok) return { kind: "outside", path: rest };
+      first ??= joined.value;
+      if (this.tree.has(joined.value)) return { kind: "file", path: joined.value };
+      if (rest === "" || FILE_NAME.test(rest)) continue;
+      if (this.tree.hasFolder(joined.value)) return { kind: "folder", path: joined.value };
+      const page = `${joined.value}.md`;
+      if (!rest.endsWith("/") && this.tree.has(page)) return { kind: "file", path: page };
+    }
+    const path = first ?? rest;
+    const alike = this.tree.spelledLike(path);
+    if (alike !== undefined) return { kind: "file", path: alike };
+    const inOwn = this.belowOwnFolder(rest);
+    if (inOwn !== undefined) return { kind: "file", path: inOwn };
+    if (!path.endsWith(".md")) return OTHER;
+    const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
+    if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
+      return { kind: "file", path: nearby[0] ?? path };
+    return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
+  }
+
+  /** `../../data/pots.md` in a step, with one `../../` too many: people move steps into folders, and not the paths in them. */
+  private belowOwnFolder(rest: string): string | undefined {
+    const [, below = ""] = /^(?:\.\.\/){1,8}((?:[^/]+\/)+[^/]+)$/.exec(rest) ?? [];
+    const path = this.entryFolder === "" ? below : `${this.entryFolder}/${below}`;
+    return below !== "" && this.tree.has(path) ? path : undefined;
+  }
+}
+
+/** A path as it is meant, however it is spelled: without marks around it, with `/` between names, `%20` as a blank. */
+function plainPath(token: string): string {
+  const bare = token.trim().replace(/^[`"'<]{1,2}|[`"'>]{1,2}$/g, "");
+  const path = bare.replaceAll(/\\([_*#`])/g, "$1").replaceAll("\\", "/");
+  return /%[0-9a-f]{2}/i.test(path) ? decoded(path) : path;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+export function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path.startsWith(`${folder}/`);
+}

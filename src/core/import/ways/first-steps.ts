@@ -1,0 +1,143 @@
+import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
+import type { SourceEdge } from "./source-edge.js";
+import {
+  comesBefore,
+  isEntryName,
+  isNumberedStep,
+  isStepFolder,
+  languageOf,
+  modeOf,
+  namesStepBeside,
+  numeralOf,
+  resumesRun,
+  stepsBelow,
+} from "../source/step-files.js";
+
+/** Where steps begin: the first of a folder, or of one of its modes. */
+export interface FirstStep {
+  readonly path: string;
+  /** The folder's name, or what its mode is called. */
+  readonly label: string;
+}
+
+/** Create, edit and validate, as the workflows of BMAD have them. */
+const KNOWN_MODES: ReadonlyMap<string, string> = new Map([
+  ["c", "create"],
+  ["e", "edit"],
+  ["v", "validate"],
+]);
+
+/** The first step of a folder; of each of its modes, where the names of all its numbered steps have the letter of one. */
+export function firstStepsIn(tree: SourceTree, folder: string, from: string): readonly FirstStep[] {
+  return firstStepsAmong(
+    tree.filesIn(folder).filter((path) => !isEntryName(nameOf(path))),
+    from,
+  );
+}
+
+/** Whether a step is the first of its folder, or of a mode there, for a document in its language. */
+export function isFirstStep(tree: SourceTree, path: string, document: string): boolean {
+  return firstStepsIn(tree, folderOf(path), document).some((first) => first.path === path);
+}
+
+/** The first step of a folder to whose later steps alone a document leads, each under a condition. */
+export function firstPassedOver(
+  tree: SourceTree,
+  ways: readonly SourceEdge[],
+  document: string,
+): string | undefined {
+  const [folder, ...otherFolders] = new Set(ways.map(({ to }) => folderOf(to)));
+  if (folder === undefined || otherFolders.length > 0 || !isStepFolder(tree, folder)) return undefined;
+  if (ways.some(({ condition, isDefault }) => condition === undefined || isDefault)) return undefined;
+  const [first, ...others] = firstStepsIn(tree, folder, document);
+  if (first === undefined || others.length > 0) return undefined;
+  return ways.every(({ to }) => comesBefore(first.path, to)) ? first.path : undefined;
+}
+
+/** The first steps of the other modes, where these are the first ones of some modes of a folder. */
+export function modesBeside(
+  tree: SourceTree,
+  starts: readonly string[],
+  document: string,
+): readonly FirstStep[] {
+  const folders = new Set(starts.map(folderOf));
+  return [...folders].flatMap((folder) => {
+    const firsts = firstStepsIn(tree, folder, document);
+    const areModes = firsts.length > 1 && firsts.some(({ path }) => starts.includes(path));
+    return areModes ? firsts.filter(({ path }) => !starts.includes(path)) : [];
+  });
+}
+
+/**
+ * Where the steps begin that lie right below a document's folder, or beside it, two at least: in the folders that the document
+ * names, else in those that no other workflow beside it names.
+ */
+export function firstStepsOf(tree: SourceTree, document: string): readonly FirstStep[] {
+  const folder = folderOf(document);
+  const rivals = tree
+    .filesIn(folder)
+    .filter((path) => isEntryName(nameOf(path)) && path !== document && nameOf(path) !== "SKILL.md");
+  const own = [...new Set(tree.filesBelow(folder).map(folderOf))].filter(
+    (path) => path !== folder && folderOf(path) === folder && isStepFolder(tree, path),
+  );
+  if (own.length === 0) {
+    const beside = rivals.length > 0 ? [] : tree.filesIn(folder).filter(isNumberedStep);
+    return beside.length > 1 ? firstStepsAmong(beside, document) : [];
+  }
+  const names = (path: string, steps: string): boolean => tree.text(path).includes(`${nameOf(steps)}/`);
+  const named = own.filter((steps) => names(document, steps));
+  const free = own.filter((steps) => !rivals.some((rival) => names(rival, steps)));
+  const folders = named.length > 0 ? named : free;
+  const isOne = folders.flatMap((steps) => tree.filesIn(steps)).length < 2;
+  return isOne ? [] : folders.flatMap((steps) => firstStepsIn(tree, steps, document));
+}
+
+/** The same for a document that is known to have steps: in the first folder of steps anywhere below it, where none is its own. */
+export function firstStepsBelow(tree: SourceTree, document: string): readonly FirstStep[] {
+  const cases = casesOf(tree, document);
+  if (cases.length > 1) return cases;
+  const steps = firstStepsOf(tree, document);
+  if (steps.length > 0) return steps;
+  const below = tree.filesBelow(folderOf(document));
+  const folder = below.map(folderOf).find((path) => isStepFolder(tree, path));
+  if (folder !== undefined) return firstStepsIn(tree, folder, document);
+  // Numbered ones that it names, such as in a table of its stages, wherever they lie.
+  const text = tree.text(document);
+  const named = below.filter((path) => isNumberedStep(path) && text.includes(nameOf(path)));
+  return named.length > 1 ? firstStepsAmong(named, document) : [];
+}
+
+/** The steps that a document names, where none has a number and none of these names another: they have no order, and one of them is done. */
+function casesOf(tree: SourceTree, document: string): readonly FirstStep[] {
+  const steps = stepsBelow(tree, folderOf(document));
+  if (steps.some((path) => numeralOf(path) !== undefined)) return [];
+  const text = tree.text(document);
+  const named = steps.filter((path) => text.includes(`${nameOf(folderOf(path))}/${nameOf(path)}`));
+  return named.some((path) => namesStepBeside(tree, path))
+    ? []
+    : named.map((path) => ({ path, label: nameOf(path).replace(/\.md$/, "") }));
+}
+
+/** Of these steps the first; of each of their modes, where the names of all that are numbered have the letter of one. */
+export function firstStepsAmong(files: readonly string[], from: string): readonly FirstStep[] {
+  const steps = files.filter((path) => path.endsWith(".md") && !resumesRun(path));
+  const alike = steps.filter((path) => languageOf(path) === languageOf(from));
+  const inOrder = (alike.length > 0 ? alike : steps).toSorted((one, other) => place(one) - place(other));
+  const [first] = inOrder;
+  if (first === undefined) return [];
+  const numbered = inOrder.filter((path) => numeralOf(path) !== undefined);
+  const modes = new Map<string, FirstStep>();
+  for (const path of numbered.toReversed()) {
+    const letter = modeOf(path);
+    modes.set(letter, { path, label: KNOWN_MODES.get(letter) ?? letter });
+  }
+  const isKnown = [...modes.keys()].every((letter) => KNOWN_MODES.has(letter));
+  const areModes = modes.size > 1 && !modes.has("") && (isKnown || modes.size < numbered.length);
+  if (areModes) return [...modes.values()].toReversed();
+  return [{ path: first, label: nameOf(folderOf(first)) }];
+}
+
+/** Numbers first, in their order. */
+function place(path: string): number {
+  return Number.parseFloat(numeralOf(path) ?? "1000");
+}
