@@ -108,5 +108,5 @@ async function projectsOf(store: Store): Promise<readonly StoreProject[]> {
 
 /** Whether a text can be the name of a project: it leads nowhere. */
 export function isName(text: string): boolean {
-  return text !== "" && text !== "." && text !== "../.." && !/[/\\~\0]/.test(text);
+  return text !== "" && text !== "." && text !== ".." && !/[/\\~\0]/.test(text);
 }

@@ -63,7 +63,7 @@ describe("the filters of runs", () => {
     for (const limit of ["0", "-1", "x", "10001", "1e3", ""])
       expect(() => limitOf({ limit })).toThrow(UsageError);
     expect(["shop", "my shop", "a.b"].every(isName)).toBe(true);
-    expect([".", "../..", "", "a/b", "~", String.raw`a\b`].some(isName)).toBe(false);
+    expect([".", "..", "", "a/b", "~", String.raw`a\b`].some(isName)).toBe(false);
   });
 
   test.each([1, 50, 999, 1_001, 5_000, 9_999, 10_000])(

@@ -190,6 +190,6 @@ export function usable(key: string, value: string): string | undefined {
   const text = cutText(oneLine(filled), MAX_VALUE_CHARS).replace(/\/+$/, "");
   if (text === "" || /[{}]/.test(text)) return undefined;
   if (!FOLDER.test(key) && !text.startsWith("@project")) return text;
-  if (text.split("/").includes("../..") || /^[/~]|^[A-Za-z]:|\\/.test(text)) return undefined;
+  if (text.split("/").includes("..") || /^[/~]|^[A-Za-z]:|\\/.test(text)) return undefined;
   return text.startsWith("@project") ? text : `@project/${text.replace(/^\.\//, "")}`;
 }

@@ -185,7 +185,7 @@ export class References {
     return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
   }
 
-  /** `../../data/pots.md` in a step, with one `../../` too many: people move steps into folders, and not the paths in them. */
+  /** `../../data/pots.md` in a step, with one `../` too many: people move steps into folders, and not the paths in them. */
   private belowOwnFolder(rest: string): string | undefined {
     const [, below = ""] = /^(?:\.\.\/){1,8}((?:[^/]+\/)+[^/]+)$/.exec(rest) ?? [];
     const path = this.entryFolder === "" ? below : `${this.entryFolder}/${below}`;

@@ -3,7 +3,7 @@ import type { Result } from "../../errors.js";
 import { fail, ok } from "../../errors.js";
 
 /**
- * What is imported: texts by their paths, relative to one root, with `/` between names, no `.` or `../..` in them. Whoever reads
+ * What is imported: texts by their paths, relative to one root, with `/` between names, no `.` or `..` in them. Whoever reads
  * them has bounded their number and size; links and what is no text are not among them.
  */
 export type SourceFiles = ReadonlyMap<string, string>;
@@ -140,7 +140,7 @@ export function joinPath(folder: string, path: string): Result<string> {
   const names = folder === "" ? [] : folder.split("/");
   for (const name of path.split("/")) {
     if (name === "" || name === ".") continue;
-    if (name !== "../..") names.push(name);
+    if (name !== "..") names.push(name);
     else if (names.pop() === undefined)
       return fail("E_SANDBOX_VIOLATION", "leaves the directory that is imported");
   }

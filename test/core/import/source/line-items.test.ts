@@ -36,7 +36,7 @@ test.each<readonly [string, readonly string[]]>([
 test("the line stays in the package as it stood", () => {
   const line = "[R] Again: stay here, [C] On: load `./step-02-leaf.md`";
   const written = potOf(line).made.files.get("steps/step-01-pot.md") ?? "";
-  expect(written).toContain(line.replace("../", "@pkg/steps/"));
+  expect(written).toContain(line.replace("./", "@pkg/steps/"));
 });
 
 test.each([

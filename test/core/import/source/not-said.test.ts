@@ -14,7 +14,7 @@ test.each<readonly [string, ...(readonly string[])]>([
   const { made, to } = potOf(...lines, "", "load ./step-02-leaf.md");
   expect(to).toEqual(["step-02-leaf"]);
   const written = made.files.get("steps/step-01-pot.md") ?? "";
-  expect(written).toContain(lines.join("\n").replaceAll("../", "@pkg/steps/"));
+  expect(written).toContain(lines.join("\n").replaceAll("./", "@pkg/steps/"));
 });
 
 test("a comment that nothing closes hides nothing, and the arrow of a chain closes none", () => {
