@@ -143,15 +143,14 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
   };
 }
 
-const SPACES = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 const QUOTED = /^(?:\s{0,3}>){1,20} ?/;
 const BULLET = /^(\s{0,40})[*+•‣◦▪](?=\s)/;
 
 const SET_OFF = /(?<=^|[\s([])(__?)(?=[^\s_])([^_\n]{0,79}[^\s_])\1(?=[\s:：,;\])]|\.(?:\s|$)|$)/g;
 
-/** A line in the spelling that it is read in: out of a quotation, with plain blanks, `-` before an item and stars around what is set off. */
+/** A line in the spelling that it is read in: out of a quotation, with `-` before an item and stars around what is set off. */
 function plainLine(text: string): string {
-  const plain = text.replaceAll(SPACES, " ").replace(QUOTED, "").replace(BULLET, "$1-");
+  const plain = text.replace(QUOTED, "").replace(BULLET, "$1-");
   return plain.replaceAll(SET_OFF, "**$2**");
 }
 
