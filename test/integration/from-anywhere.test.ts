@@ -1,10 +1,11 @@
 import { mkdir, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { type Result, fail } from "../../src/core/errors.js";
 import { eventually } from "../fakes/eventually.js";
 import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { askedRun, copyRoom, openBench, until } from "./harness.js";
+import { type Bench, askedRun, copyRoom, openBench, until } from "./harness.js";
 import { Shell, jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
 
@@ -295,21 +296,30 @@ test("a command that only looks makes no store, and says who does not answer", {
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 
+/** A cancelled run that its store keeps, and Temporal no longer. */
+async function forgottenRun(bench: Bench) {
+  const run = await askedRun(bench);
+  const { runId, workflowId } = run;
+  await isKnown(bench);
+  const { temporal, namespace } = bench.client;
+  await run.cancel();
+  await run.result().catch(() => undefined);
+  await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId } });
+  await eventually(async () => (await bench.client.knowsOf([workflowId])).size === 0);
+  return { runId };
+}
+
+/** Until Temporal tells of the store. */
+async function isKnown({ client, store }: Bench) {
+  await eventually(async () => (await client.stores()).some(({ storeId }) => storeId === store.storeId));
+}
+
 test(
   "a run that Temporal no longer has is told from elsewhere by the store that has it, on whichever queue",
   { tags: "slow" },
   async () => {
     const bench = await openBench(WRITES_AND_ASKS_TWICE);
-    const run = await askedRun(bench);
-    const { runId, workflowId } = run;
-    await eventually(async () =>
-      (await bench.client.stores()).some(({ storeId }) => storeId === bench.store.storeId),
-    );
-    const { temporal, namespace } = bench.client;
-    await run.cancel();
-    await run.result().catch(() => undefined);
-    await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId } });
-    await eventually(async () => (await bench.client.knowsOf([workflowId])).size === 0);
+    const { runId } = await forgottenRun(bench);
     const there = await strangerShell(bench);
     const wayBack = expect.stringContaining(`interlock restore ${runId}`) as string;
     const standing = await there.run(["status", runId, "--json"]);
@@ -321,5 +331,24 @@ test(
     expect([artifacts.code, artifacts.stdout]).toEqual([0, expect.stringContaining("artifacts/small.md")]);
     await expect(there.run(["retry", runId])).resolves.toMatchObject({ code: 1, stderr: wayBack });
     await expect(readdir(there.home)).resolves.toEqual([]);
+  },
+);
+
+test(
+  "a store that is asked and says nothing keeps nobody from a run that Temporal no longer has",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const { runId } = await forgottenRun(bench);
+    const silent = await openBench(WRITES_AND_ASKS_TWICE);
+    await isKnown(silent);
+    let answer: (found: Result<never>) => void = () => undefined;
+    const unsaid = new Promise<Result<never>>((resolve) => (answer = resolve));
+    const asked = vi.spyOn(silent.store.runs, "findRun").mockReturnValue(unsaid);
+    const there = await strangerShell(bench);
+    const standing = await there.run(["status", runId, "--json"]);
+    answer(fail("E_RUN_NOT_FOUND", "It is asked no more."));
+    expect([standing.code, asked.mock.calls]).toEqual([0, [[runId]]]);
+    expect(jsonOf(standing)).toMatchObject({ runId, phase: "failed" });
   },
 );

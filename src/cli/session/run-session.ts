@@ -3,12 +3,11 @@ import type { InterlockClient, RunHandle, RunReference } from "../../client/clie
 import { hasCode } from "../../client/temporal/interlock-error.js";
 import { printable } from "../../core/printable.js";
 import { isRunId, runIdIn } from "../../core/run/run-id.js";
-import { someAtOnce } from "../../core/some-at-once.js";
 import { shellName } from "../../core/text.js";
 import type { Config } from "../../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
-import type { StoreReader } from "../../contract/reads.js";
+import { ReadRefused, type StoreReader } from "../../contract/reads.js";
 import type { RunFacts } from "../../contract/read-answers.js";
 import { isRefusedStart } from "../../contract/signed.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
@@ -96,26 +95,24 @@ export async function elsewhere(session: TemporalSession, run: RunHandle): Promi
   }
 }
 
-const AT_A_TIME = 16;
-
-/** The store that has a run which Temporal no longer knows, of those that somebody polls. */
+/** The first that says that it has a run which Temporal no longer knows, of the stores that somebody polls. Others may be silent. */
 async function storeOfLost(session: TemporalSession, runId: string): Promise<Elsewhere | undefined> {
   const configured = session.client.taskQueue;
   const stores = await session.client.stores();
   const queues = await pollings(session.client, [configured, ...stores.map(({ taskQueue }) => taskQueue)]);
-  const places = [...queues].flatMap(([queue, { polled }]) => {
-    const there = sessionAt(session, queue);
-    return polled ? [{ session: there, reader: remoteReader(there) }] : [];
+  const places = [...queues].flatMap(([queue, { polled }]) => (polled ? [sessionAt(session, queue)] : []));
+  let isFound = false;
+  const told = places.map(async (place) => {
+    const note = (words: string): void => void (isFound || place.note(words));
+    const facts = await remoteReader({ ...place, note }).ask("read.run", { run: runId });
+    if (!facts.ok) throw new ReadRefused(facts.error);
+    isFound = true;
+    return { session: place, reader: remoteReader(place), lost: facts.value };
   });
-  const told = await someAtOnce(places, AT_A_TIME, async (place) => {
-    const facts = await place.reader.ask("read.run", { run: runId });
-    return facts.ok ? { ...place, lost: facts.value } : undefined;
+  return Promise.any(told).catch(() => {
+    const own = places.find(({ client }) => client.taskQueue === configured);
+    return own && { session: own, reader: remoteReader(own) }; // it says itself why it does not tell
   });
-  // The configured one says itself why it does not tell.
-  return (
-    told.find((place) => place !== undefined) ??
-    places.find((place) => place.session.client.taskQueue === configured)
-  );
 }
 
 /** Opens Temporal for a command, and closes it afterwards. */
