@@ -8,13 +8,8 @@ import { type FrontWay, edgeOf, isEndValue, waysInFront } from "./front-ways.js"
 import { targetOfKey } from "./key-target.js";
 import { type Finish, finishesOf, lastByName, saysLast } from "./ends.js";
 import { type ImportFindings, named } from "../source/findings.js";
-import {
-  type FirstStep,
-  firstStepsBelow,
-  firstStepsIn,
-  firstPassedOver,
-  modesBeside,
-} from "./first-steps.js";
+import { firstStepsBelow, firstStepsIn, firstPassedOver, modesBeside } from "./first-steps.js";
+import { FoundGraph } from "./found-graph.js";
 import { whyAbsent } from "../source/left-out.js";
 import { References, type Token, isBelow } from "../source/references.js";
 import {
@@ -24,7 +19,7 @@ import {
   readSource,
   variablesFor,
 } from "../source/source-text.js";
-import { type SourceEdge, better, lacksFirst } from "./source-edge.js";
+import { type SourceEdge, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf, workflowBeside } from "../source/source-tree.js";
 import {
   isEntryName,
@@ -34,7 +29,6 @@ import {
   namesStepBeside,
   nearestStep,
   nextInOrder,
-  resumesRun,
 } from "../source/step-files.js";
 import { StepLists } from "./step-lists.js";
 import { StepsBeside } from "./steps-beside.js";
@@ -51,10 +45,8 @@ import {
   tellOfNames,
   tellOfNumber,
   tellOfOutside,
-  tellOfResumed,
   tellOfTaken,
   tellOfText,
-  tellOfWorkflow,
 } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
 import { StepNames, hasPart, leadsTo } from "../words/step-names.js";
@@ -75,9 +67,6 @@ export interface SourceGraph {
   readonly finishedAfter: readonly Finish[];
 }
 
-/** More steps and ways than these are no workflow. */
-const MAX_NODES = 400;
-const MAX_EDGES = 4_000;
 const NEXT = { label: "next", isDefault: true };
 /** Of a step that a key names by its title. */
 const MAX_TITLE_WORDS = 5;
@@ -95,14 +84,10 @@ class GraphWalk {
   private readonly folder: string;
   private readonly document: SourceText;
   private readonly texts = new Map<string, SourceText>();
-  private readonly edges = new Map<string, SourceEdge>();
-  private readonly used = new Set<string>();
-  /** Of these the ones that a step uses, and not the document alone, which may list its steps in a table. */
-  private readonly helpers = new Set<string>();
   private readonly called = new Set<string>();
-  private readonly order: string[] = [];
   /** So many of them were asked what is behind them, and for ways in blocks of code: each once. */
   private readonly asked = { behind: 0, code: 0 };
+  private readonly found: FoundGraph;
   private readonly beside: StepsBeside;
   private readonly names: StepNames;
   private readonly lists: StepLists;
@@ -113,6 +98,7 @@ class GraphWalk {
     this.findings = findings;
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
+    this.found = new FoundGraph(entry, findings);
     this.beside = new StepsBeside(tree, findings);
     this.names = new StepNames(tree, this.folder);
     this.lists = new StepLists(tree, entry.document, this.document, this.names);
@@ -121,27 +107,28 @@ class GraphWalk {
   run(): void {
     this.visit(this.entry.document);
     this.followFirst();
-    for (const path of this.order) {
+    const { order } = this.found;
+    for (const path of order) {
       this.visit(path);
-      if (path === this.order.at(-1)) this.followModes();
-      if (path === this.order.at(-1)) this.followBeside();
-      if (path === this.order.at(-1)) this.followBehind();
-      if (path === this.order.at(-1)) this.followAllCode();
+      if (path === order.at(-1)) this.followModes();
+      if (path === order.at(-1)) this.followBeside();
+      if (path === order.at(-1)) this.followBehind();
+      if (path === order.at(-1)) this.followAllCode();
     }
-    const { tree, folder, findings, order } = this;
-    const reached = new Set([...order, ...this.helpers, this.entry.document]);
-    this.beside.tell((from, to) => this.edges.has(`${from}\n${to}`));
+    const { tree, folder, findings } = this;
+    const reached = new Set([...order, ...this.found.helpers, this.entry.document]);
+    this.beside.tell((from, to) => this.found.leads(from, to));
     reportUnreached(tree, { folder, order, reached }, findings);
   }
 
   graph(): SourceGraph {
     const { document } = this.entry;
-    const edges = this.lists.withoutSkips(this.tree, [...this.edges.values()]);
+    const edges = this.lists.withoutSkips(this.tree, this.found.edges);
     const starts = edges.filter((edge) => edge.from === document);
     const isReturnedTo = edges.some((edge) => edge.to === document);
     const [first] = starts;
     const isNode = first === undefined || starts.length > 1 || isReturnedTo;
-    const nodes = isNode ? [document, ...this.order] : this.order;
+    const nodes = isNode ? [document, ...this.found.order] : this.found.order;
     const kept = edges.filter((edge) => isNode || edge.from !== document);
     const last = lastByName(nodes, kept);
     const finishes = finishesOf(nodes, kept, last, this.texts);
@@ -152,7 +139,7 @@ class GraphWalk {
       nodes,
       edges: kept,
       texts: this.texts,
-      used: this.used,
+      used: this.found.used,
       called: this.called,
       finishedAfter: [...last.map((path) => ({ path })), ...finishes],
     };
@@ -167,10 +154,10 @@ class GraphWalk {
     this.followBody(path, source, references);
     this.followNames(path, source);
     this.followLists(path);
-    if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
-    if (this.edgesFrom(path).length > 0) this.noteUnsaid(path, source, references);
-    if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
-    if (lacksFirst(this.edgesFrom(path))) this.followOrder(path, source);
+    if (this.found.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
+    if (this.found.edgesFrom(path).length > 0) this.noteUnsaid(path, source, references);
+    if (this.found.edgesFrom(path).length === 0) this.followCode(path, source, references);
+    if (lacksFirst(this.found.edgesFrom(path))) this.followOrder(path, source);
   }
 
   private referencesOf(path: string, source: SourceText): References {
@@ -199,13 +186,13 @@ class GraphWalk {
       const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
       const problem = `${key} names ${named(value)}, which ${whyAbsent(this.tree, target.path)}: ${remedy}`;
       this.findings.add("warning", path, line, problem);
-      if (near !== undefined) this.connect(path, near, line, when === undefined ? NEXT : way);
+      if (near !== undefined) this.found.connect(path, near, line, when === undefined ? NEXT : way);
     } else if (
       target.kind === "file" &&
       (isNext ? target.path.endsWith(".md") : isStepFile(this.tree, target.path))
     )
       // Named as the step after another one it is one, whatever it is called: `step-02-resume.md` of what takes up a paused project.
-      this.connect(path, target.path, line, way, way.isDefault);
+      this.found.connect(path, target.path, line, way, way.isDefault);
   }
 
   private followBody(path: string, source: SourceText, references: References): void {
@@ -229,40 +216,31 @@ class GraphWalk {
         if (directive.kind === "go") this.beside.addMissing(path, line.number, target.path, directive);
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(this.tree, target.path) && startsFolder(line))
-          this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
+          this.found.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line, token)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
-        else if (path !== this.entry.document && this.isProcedure(target.path)) this.use(target.path, path);
-        else this.connect(path, target.path, line.number, directive);
-      } else if (directive.kind !== "pass" && target.path !== path) this.use(target.path, path);
+        else if (path !== this.entry.document && this.isProcedure(target.path))
+          this.found.use(target.path, path);
+        else this.found.connect(path, target.path, line.number, directive);
+      } else if (directive.kind !== "pass" && target.path !== path) this.found.use(target.path, path);
     }
-  }
-
-  private use(path: string, by?: string): void {
-    this.used.add(path);
-    if (!resumesRun(path) && (by === undefined || !this.isDocument(by))) this.helpers.add(path);
-  }
-
-  /** The entry's, or the `workflow.md` that it leads to. */
-  private isDocument(path: string): boolean {
-    return path === this.entry.document || nameOf(path) === "workflow.md";
   }
 
   /** Of a document that leads to where some of its lists begin: to where the others begin as well. */
   private followLists(document: string): void {
     const { firsts } = this.lists.in(document);
-    const starts = this.edgesFrom(document).map(({ to }) => to);
+    const starts = this.found.edgesFrom(document).map(({ to }) => to);
     if (starts.length === 0 || starts.some((path) => !firsts.has(path))) return;
     for (const [path, line] of firsts) {
       if (starts.includes(path)) continue;
       const steps = firstStepsIn(this.tree, folderOf(path), document).filter((step) => step.path === path);
-      this.enter(document, steps, line);
+      this.found.enter(document, steps, line);
     }
   }
 
   /** Steps that the body names by number, stem or title. Their number in words leads on only where no file is named. */
   private followNames(path: string, source: SourceText): void {
-    const namesFiles = this.edgesFrom(path).length > 0;
+    const namesFiles = this.found.edgesFrom(path).length > 0;
     const above = conditionsAbove(source.body);
     const rows = routedRows(source.body);
     let before = "";
@@ -274,12 +252,13 @@ class GraphWalk {
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;
         const [only, ...others] = step.steps;
-        if (others.length > 0 && this.edgesFrom(path).some(({ to }) => step.steps.includes(to))) continue;
+        if (others.length > 0 && this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to)))
+          continue;
         if (step.form === "number" && namesFiles) {
-          const isKnown = this.edgesFrom(path).some(({ to }) => step.steps.includes(to));
+          const isKnown = this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to));
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);
         } else if (only !== undefined && others.length === 0)
-          this.connect(path, only, line.number, directive);
+          this.found.connect(path, only, line.number, directive);
         else reportName(path, line.number, step, this.findings);
       }
       if (line.text.trim() !== "") before = line.text.slice(0, 400);
@@ -304,11 +283,6 @@ class GraphWalk {
     return isEntryName(nameOf(target)) && isMaterial(target, this.folder);
   }
 
-  /** "Execute the steps in `./steps-k/`": the first of them. */
-  private enter(path: string, steps: readonly FirstStep[], line: number): void {
-    for (const { path: first, label } of steps) this.connect(path, first, line, { label, isDefault: false });
-  }
-
   private mayBeNode(target: string, from: string, line: SourceLine, token: Token): boolean {
     if (!target.endsWith(".md") || target === from) return false;
     const isOwn = target === workflowBeside(this.entry.document) && from !== this.entry.document;
@@ -317,52 +291,23 @@ class GraphWalk {
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }
 
-  private connect(
-    from: string,
-    to: string,
-    line: number,
-    edge: Omit<SourceEdge, "from" | "to">,
-    isStep = this.order.includes(to),
-  ): void {
-    if (from === to) return;
-    if (resumesRun(to) && !isStep) {
-      this.use(to);
-      return tellOfResumed(to, this.findings);
-    }
-    if (!isBelow(to, this.folder)) {
-      this.use(to);
-      return tellOfWorkflow(from, line, to, this.findings);
-    }
-    const key = `${from}\n${to}`;
-    const known = this.edges.get(key);
-    const isNew = to !== this.entry.document && !this.order.includes(to);
-    if (known !== undefined) this.edges.set(key, better(known, edge));
-    else if (this.edges.size >= MAX_EDGES || (isNew && this.order.length >= MAX_NODES)) {
-      const bound = `${MAX_NODES} steps and ${MAX_EDGES} ways between them`;
-      this.findings.add("error", this.entry.path, 0, `has more than ${bound}: divide it`);
-    } else {
-      this.edges.set(key, { from, to, ...edge });
-      if (isNew) this.order.push(to);
-    }
-  }
-
   /** Steps that a text names in words that are not known, where no other lead on. */
   private followUnsaid(path: string, source: SourceText, references: References): void {
     for (const way of unsaidWays(this.tree, path, source, references, this.entry)) {
       tellOfTaken(path, way.line, way, this.findings);
-      this.connect(path, way.to, way.line, way);
+      this.found.connect(path, way.to, way.line, way);
     }
   }
 
   private noteUnsaid(path: string, source: SourceText, references: References): void {
-    const led = new Set(this.edgesFrom(path).map(({ to }) => to));
+    const led = new Set(this.found.edgesFrom(path).map(({ to }) => to));
     this.beside.addUnsaid(path, source, references, { document: this.entry.document, led });
   }
 
   private followBeside(): void {
     this.beside.follow(
-      (path) => this.order.includes(path) || !isBelow(path, this.folder),
-      (...way) => this.connect(...way),
+      (path) => this.found.order.includes(path) || !isBelow(path, this.folder),
+      (...way) => this.found.connect(...way),
     );
   }
 
@@ -372,68 +317,69 @@ class GraphWalk {
     if (only === undefined || others.length > 0 || path === this.entry.document) return;
     const [to, { line }] = only;
     tellOfCode(path, line, to, this.findings);
-    this.connect(path, to, line, NEXT);
+    this.found.connect(path, to, line, NEXT);
   }
 
   /** The steps that nothing but blocks of code leads to: "IF {it_is_cold}: → Load `x.md`". */
   private followAllCode(): void {
     for (const path of this.unasked("code")) {
       const source = this.texts.get(path);
-      if (source === undefined || this.isDocument(path)) continue;
+      if (source === undefined || this.found.isDocument(path)) continue;
       const ways = waysInCode(this.tree, path, source, this.referencesOf(path, source));
       for (const [to, { line, way }] of ways) {
-        if (this.order.includes(to) || !isBelow(to, this.folder) || !namesStepBeside(this.tree, to)) continue;
+        if (this.found.order.includes(to) || !isBelow(to, this.folder) || !namesStepBeside(this.tree, to))
+          continue;
         tellOfCode(path, line, to, this.findings);
-        this.connect(path, to, line, { ...way, isDefault: false });
+        this.found.connect(path, to, line, { ...way, isDefault: false });
       }
     }
   }
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
   private followOrder(path: string, source: SourceText): void {
-    if (this.isDocument(path)) {
+    if (this.found.isDocument(path)) {
       if (path !== this.entry.document || this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
     const listed = this.lists.after(path);
-    if (listed !== undefined) return this.connect(path, listed, 0, NEXT);
+    if (listed !== undefined) return this.found.connect(path, listed, 0, NEXT);
     const isLast = saysLast(source);
-    if (isLast || this.helpers.has(path)) return;
+    if (isLast || this.found.helpers.has(path)) return;
     const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
-    if (next !== undefined) this.connect(path, next, 0, NEXT);
+    if (next !== undefined) this.found.connect(path, next, 0, NEXT);
   }
 
   private unasked(what: "behind" | "code"): readonly string[] {
     const from = this.asked[what];
-    this.asked[what] = this.order.length;
-    return this.order.slice(from);
+    this.asked[what] = this.found.order.length;
+    return this.found.order.slice(from);
   }
 
   private followBehind(): void {
     for (const path of this.unasked("behind")) {
-      const next = stepBehind(this.tree, path, this.edgesFrom(path), this.texts.get(path));
-      if (next === undefined || this.order.includes(next) || this.used.has(next)) continue;
-      this.connect(path, takeNext(path, [next], this.findings) ?? next, 0, NEXT);
+      const next = stepBehind(this.tree, path, this.found.edgesFrom(path), this.texts.get(path));
+      if (next === undefined || this.found.order.includes(next) || this.found.used.has(next)) continue;
+      this.found.connect(path, takeNext(path, [next], this.findings) ?? next, 0, NEXT);
     }
   }
 
   /** Where every way out of the document is one under a condition, to a later step: else a run begins with the first. */
   private followFirst(): void {
     const { document } = this.entry;
-    const first = firstPassedOver(this.tree, this.edgesFrom(document), document);
+    const first = firstPassedOver(this.tree, this.found.edgesFrom(document), document);
     if (first === undefined) return;
     tellOfFirst(document, first, this.findings);
-    this.connect(document, first, 0, NEXT);
+    this.found.connect(document, first, 0, NEXT);
   }
 
   /** The modes of the first step's folder that nothing leads to: a document may say how to choose in words of its own. */
   private followModes(): void {
     const { document } = this.entry;
-    const starts = this.edgesFrom(document).map(({ to }) => to);
+    const starts = this.found.edgesFrom(document).map(({ to }) => to);
     for (const { path, label } of modesBeside(this.tree, starts, document)) {
-      if (this.order.includes(path)) continue;
+      if (this.found.order.includes(path)) continue;
       tellOfMode(path, label, document, this.findings);
-      this.connect(document, path, 0, { label, isDefault: false });
+      this.found.connect(document, path, 0, { label, isDefault: false });
     }
   }
 
@@ -441,10 +387,6 @@ class GraphWalk {
     const steps = firstStepsBelow(this.tree, path);
     if (steps.length === 0) return;
     tellOfAssumed(path, steps, this.findings);
-    this.enter(path, steps, 0);
-  }
-
-  private edgesFrom(path: string): readonly SourceEdge[] {
-    return [...this.edges.values()].filter((edge) => edge.from === path);
+    this.found.enter(path, steps, 0);
   }
 }
