@@ -168,7 +168,7 @@ function roleOf(source: SourceText): { readonly role: string; readonly goal: str
   return { role, goal };
 }
 
-/** The title of a step: its first heading. */
+/** The title of a step: its first heading. One that stands in a quotation is read without its mark, and is none of the step's. */
 export function titleOf(source: SourceText, otherwise: string): string {
   const last = source.body.at(-1)?.number ?? 0;
   const heading = source.body.find(

@@ -145,7 +145,7 @@ function bodyOf(lines: readonly string[], lead: readonly string[], from: number)
 
 const QUOTED = /^(?:\s{0,3}>){1,20} ?/;
 const BULLET = /^(\s{0,40})[*+•‣◦▪](?=\s)/;
-
+/** Words between underscores, as bold type and italics are written too. */
 const SET_OFF = /(?<=^|[\s([])(__?)(?=[^\s_])([^_\n]{0,79}[^\s_])\1(?=[\s:：,;\])]|\.(?:\s|$)|$)/g;
 
 /** A line in the spelling that it is read in: out of a quotation, with `-` before an item and stars around what is set off. */
