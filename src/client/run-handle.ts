@@ -180,7 +180,7 @@ export class RunHandle {
 
   private async tell(update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE): Promise<readonly RunBelowState[]> {
     await this.update(update);
-    return tellBelow(this, update, (run) => run.update(update));
+    return tellBelow<RunHandle>(this, update, (run) => run.update(update));
   }
 
   /**

@@ -2,18 +2,17 @@ import { type PAUSE_UPDATE, RESUME_UPDATE } from "../contract/names.js";
 import { isOverPhase } from "../core/run/phase.js";
 import type { RunBelowState } from "../core/run/run-state.js";
 import { InterlockError, hasCode } from "./temporal/interlock-error.js";
-import type { RunHandle } from "./run-handle.js";
-import { runsBelow } from "./runs-below.js";
+import { type RunAbove, runsBelow } from "./runs-below.js";
 import { silentBelow } from "./standing-below.js";
 
 /**
  * Tells the runs below one what it has been told itself, by `tell`, except those that it would not change. Returns those
  * that were told, the nearest first. Throws `E_PRECONDITION_FAILED` where one does not answer, once those above it were told.
  */
-export async function tellBelow(
-  above: RunHandle,
+export async function tellBelow<Run extends RunAbove<Run> & { readonly runId: string }>(
+  above: Run,
   update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE,
-  tell: (run: RunHandle) => Promise<unknown>,
+  tell: (run: Run) => Promise<unknown>,
 ): Promise<RunBelowState[]> {
   const told: RunBelowState[] = [];
   const wasPaused = update === RESUME_UPDATE;

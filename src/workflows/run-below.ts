@@ -11,6 +11,7 @@ import {
 } from "@temporalio/workflow";
 import { GRAPH_RUN_WORKFLOW, WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
 import type { RunBelow } from "../contract/activities.js";
+import type { GraphRunInput } from "../contract/run.js";
 import { thrownFault } from "../core/engine/closing.js";
 import { CANCELLED, type RunResult } from "../core/run/run-result.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
@@ -21,13 +22,15 @@ import { runActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
-import type { graphRun } from "./graph-run.js";
 import { setRunMemo } from "./run-memo.js";
 import { summary } from "./summary.js";
 import { waitFor, waitUntilFree } from "./waiting.js";
 
 /** A run below that somebody else lets go on is asked for this often at least. */
 const LONGEST_PAUSE_MS = 60_000;
+
+/** `graphRun`, by its name alone: its own file leads here. */
+type GraphRun = (input: GraphRunInput) => Promise<RunResult>;
 
 /** What a run below has come to, and which one it is. */
 export interface Below extends RunResult {
@@ -76,13 +79,10 @@ function prepare(record: RunRecord, nodeId: string): Promise<RunBelow> {
 }
 
 /** Undefined where the run is under way: somebody has let it go on before this one came to it. */
-async function start({
-  workflowId,
-  input,
-}: RunBelow): Promise<ChildWorkflowHandle<typeof graphRun> | undefined> {
+async function start({ workflowId, input }: RunBelow): Promise<ChildWorkflowHandle<GraphRun> | undefined> {
   const { runId, workflowRef = "", parent } = input;
   try {
-    return await startChild<typeof graphRun>(GRAPH_RUN_WORKFLOW, {
+    return await startChild<GraphRun>(GRAPH_RUN_WORKFLOW, {
       workflowId,
       args: [input],
       parentClosePolicy: "REQUEST_CANCEL",
@@ -114,7 +114,7 @@ export async function cancelAwaited(record: RunRecord, error: unknown): Promise<
 /** Waits for the end. A pause or a raised budget meanwhile is recorded at once. */
 async function endOf(
   record: RunRecord,
-  handle: ChildWorkflowHandle<typeof graphRun>,
+  handle: ChildWorkflowHandle<GraphRun>,
   below: { readonly runId: string; readonly nodeId: string },
 ): Promise<RunResult> {
   let end: { readonly result: RunResult } | { readonly error: unknown } | undefined;

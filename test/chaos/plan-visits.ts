@@ -1,5 +1,9 @@
-import type { PlannedGraph } from "./plan.js";
 import type { Random } from "./random.js";
+
+export interface PlannedGraph {
+  readonly nodes: readonly { readonly id: string; readonly type: string }[];
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
+}
 
 export interface PlannedDecision {
   readonly from: string;

@@ -6,6 +6,7 @@ import { type PlannedUser, planUser } from "./plan-user.js";
 import { BUNDLE_AGENT, bundleFiles, planBundleVisit, workflowOf } from "./plan-bundle.js";
 import {
   type PlannedDecision,
+  type PlannedGraph,
   type PlannedVisit,
   type Reach,
   longFileOf,
@@ -25,11 +26,6 @@ export interface PlannedPackage {
   /** The id of its workflow, by which the model knows it. */
   readonly workflow: string;
   readonly files: Readonly<Record<string, unknown>>;
-}
-
-export interface PlannedGraph {
-  readonly nodes: readonly { readonly id: string; readonly type: string }[];
-  readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
 }
 
 export interface PlannedRun {

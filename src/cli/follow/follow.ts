@@ -154,10 +154,10 @@ async function answer({ run, state, workflowRef }: Asking, view: RunView, once: 
 
 /** What happens in the runs below one that is followed, each line once, under the name of its workflow. */
 class LowerRuns {
-  private readonly followed = new Map<string, { readonly below: StandingBelow; seen: number }>();
+  private readonly followed = new Map<string, { readonly below: StandingBelow<RunHandle>; seen: number }>();
 
   async newsOf(
-    below: readonly StandingBelow[],
+    below: readonly StandingBelow<RunHandle>[],
   ): Promise<Readonly<Record<"ended" | "standing", readonly ProgressLine[]>>> {
     const standing = new Set(below.map(({ runId }) => runId));
     // The lowest one has ended first.
@@ -178,7 +178,11 @@ class LowerRuns {
   }
 }
 
-function linesAfter(seen: number, { workflowRef }: StandingBelow, { progress }: RunState): ProgressLine[] {
+function linesAfter(
+  seen: number,
+  { workflowRef }: StandingBelow<unknown>,
+  { progress }: RunState,
+): ProgressLine[] {
   const news = progress.filter(({ seq }) => seq > seen);
   return news.map((line) => ({ ...line, nodeId: `${workflowRef}/${line.nodeId}` }));
 }

@@ -85,7 +85,7 @@ export interface AskedBelow extends RunBelowState {
 }
 
 /** Undefined where no run below waits for a person. */
-export function askedBelow(below: readonly StandingBelow[]): AskedBelow | undefined {
+export function askedBelow(below: readonly StandingBelow<unknown>[]): AskedBelow | undefined {
   const asking = askingBelow(below);
   const question = asking?.state.question;
   if (asking === undefined || question === undefined) return undefined;
