@@ -5,7 +5,7 @@ import type { RunRef } from "../core/run/run-ref.js";
 import { defined } from "../core/defined.js";
 import { type Result, fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
-import type { JsonObject } from "../core/json.js";
+import { type JsonObject, jsonBytes } from "../core/json.js";
 import { type WorkflowGraph, reachableNodes } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
@@ -45,8 +45,8 @@ export async function openGraphRun(
   const { graph } = unwrap(selectWorkflow(loaded, known?.workflowRef ?? input.workflowRef ?? ""));
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
   const models = await chooseModels(deps, request, agentsOf(graph, activeAgentId), known);
-  const room = OPENED_BYTES + bytesOf(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES);
-  if (bytesOf(graph) > MAX_PAYLOAD_BYTES - room) {
+  const room = OPENED_BYTES + jsonBytes(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES);
+  if (jsonBytes(graph) > MAX_PAYLOAD_BYTES - room) {
     throw toApplicationFailure(
       fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
     );
@@ -90,10 +90,6 @@ export async function openGraphRun(
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...defined({ graphState: point?.graphState }),
   };
-}
-
-function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** The agents that the run may come to. */

@@ -3,7 +3,7 @@ import type { StateChange } from "../core/run/state-change.js";
 import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/run/limits.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import { type Fault, type Result, fail } from "../core/errors.js";
-import type { JsonObject } from "../core/json.js";
+import { jsonBytes } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { MAX_ARGUMENT_VALUES, type ValueBudget } from "../core/tools/tool-arguments.js";
@@ -35,7 +35,7 @@ export function planCalls(calls: readonly RecordedModelCall[]): readonly Planned
     // Only what would be parsed is refused: whatever else the answer asks for has nothing to do with it.
     if (documents.bytesLeft < Math.min(bytesLeft, 0)) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
     if (change === undefined) return { ...planned, summary };
-    updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
+    updateBytes += jsonBytes(change);
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
     return { ...planned, summary, ...change };
   });
@@ -99,10 +99,6 @@ const TOO_LARGE_UPDATE: Fault = fail(
   "E_WRITE_LIMIT",
   `The state updates of one answer may have at most ${MAX_UPDATE_BYTES_PER_ANSWER} bytes together. Keep large values in files, and send updates one at a time.`,
 ).error;
-
-function jsonBytes(value: Fault | JsonObject): number {
-  return Buffer.byteLength(JSON.stringify(value));
-}
 
 /** What the timeline shows of a call beside its tool. */
 function subjectOf(call: ToolCall): string {

@@ -3,6 +3,7 @@ import { defined } from "../core/defined.js";
 import type { KeptBoundary } from "../core/run/kept-boundary.js";
 import { QUICK_TURN_MS } from "../core/step-size.js";
 import { syncedTogether } from "../store/disk/sync-together.js";
+import { jsonBytes } from "../core/json.js";
 
 export interface QuickSteps {
   /** One turn and the plain calls of its answer; undefined where the answer is not there in time. */
@@ -32,7 +33,7 @@ async function takeTurns(
   const ahead: ModelTurnResult[] = [];
   let asked = input;
   let last = first;
-  let bytes = bytesOf(first);
+  let bytes = jsonBytes(first);
   let isLeft = false;
   const mayFollow = (): boolean =>
     ahead.length < (input.ahead ?? 0) && bytes < MAX_BYTES_BEFORE && passedMs() < QUICK_TURN_MS / 2;
@@ -44,7 +45,7 @@ async function takeTurns(
       break;
     }
     ahead.push(next);
-    bytes += bytesOf(next);
+    bytes += jsonBytes(next);
     last = next;
   }
   const stateSha256 = input.keeps === true && !isLeft ? stateAfter(last) : undefined;
@@ -62,10 +63,6 @@ function stateAfter({ calls, ran }: ModelTurnResult): string | undefined {
 
 /** A payload has 256 KiB at most, and a turn with a large change of the document more than half of that. */
 const MAX_BYTES_BEFORE = 64 * 1_024;
-
-function bytesOf(turn: ModelTurnResult): number {
-  return Buffer.byteLength(JSON.stringify(turn));
-}
 
 function isFollowed({ calls, ran }: ModelTurnResult): boolean {
   return (

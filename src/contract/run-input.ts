@@ -16,6 +16,7 @@ import { carriedSchema } from "./carried.js";
 import { signatureSchema } from "./signed.js";
 import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW, RunWorkflow } from "./names.js";
 import type { BundleRunInput, GraphRunInput } from "./run.js";
+import { jsonBytes } from "../core/json.js";
 
 /**
  * What starts a run (contracts §14), as it is parsed at the workflow's door and before it is sent. Unknown fields are refused:
@@ -200,7 +201,7 @@ export function validateRunInput<W extends RunWorkflow>(workflow: W, input: unkn
   const story = "packageId" in parsed.data ? graphStateFault(parsed.data) : undefined;
   if (story !== undefined) return { ok: false, error: story };
   const { budget: _, ...counted } = parsed.data;
-  const bytes = utf8Length(JSON.stringify(counted));
+  const bytes = jsonBytes(counted);
   if (bytes > MAX_REQUEST_BYTES) {
     const message = `What a run is started with has at most ${MAX_REQUEST_BYTES} bytes, not ${bytes}. Put long values into a project file.`;
     return fail("E_WRITE_LIMIT", message);

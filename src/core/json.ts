@@ -1,3 +1,5 @@
+import { utf8Length } from "./text.js";
+
 /** A value that JSON can carry. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
@@ -40,6 +42,11 @@ export function jsonIn(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How many bytes a value has as JSON, in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  return utf8Length(JSON.stringify(value));
 }
 
 /** JSON that is an object, or an empty one in its place. */

@@ -5,7 +5,7 @@ import { findNode } from "../core/package/graph.js";
 import { knowsWaysOut } from "../core/package/graph-part.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { RunRecord } from "../core/engine/run-record.js";
-import { utf8Length } from "../core/text.js";
+import { jsonBytes } from "../core/json.js";
 import { localActivities } from "./activity-options.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -58,6 +58,6 @@ async function ask(record: RunRecord, nodeId: string, around: boolean): Promise<
       { run, nodeId, around },
     ]),
   );
-  record.pace.taskLoad.noteSaid(utf8Length(JSON.stringify(part)));
+  record.pace.taskLoad.noteSaid(jsonBytes(part));
   record.addPart(part);
 }

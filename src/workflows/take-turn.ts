@@ -14,7 +14,7 @@ import type { EngineLimits } from "../core/run/limits.js";
 import { turnsAhead } from "../core/engine/model-answers.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/engine/run-record.js";
-import { utf8Length } from "../core/text.js";
+import { jsonBytes } from "../core/json.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
 import { failureOf } from "./failures.js";
@@ -113,7 +113,7 @@ async function askModel(
   record.pace.kept = quick?.kept;
   if (quick !== undefined) {
     record.pace.taskLoad.noteTurns(quick.tookMs ?? 0);
-    record.pace.taskLoad.noteSaid(utf8Length(JSON.stringify(quick)));
+    record.pace.taskLoad.noteSaid(jsonBytes(quick));
   } else if (record.pace.isPlaceOld) tellPlace(record);
   const answer =
     quick ??

@@ -1,6 +1,6 @@
 import { type Failed, type Result, fail, ok } from "../errors.js";
 import { type SchemaError, schemaErrors } from "../schema-errors.js";
-import { utf8Length } from "../text.js";
+import { jsonBytes } from "../json.js";
 import {
   type GraphState,
   GraphStateSchema,
@@ -43,7 +43,7 @@ export function openingState(start: GraphStateStart): Result<GraphState | undefi
     ...differing("epicPrefix", epicPrefix, state.epicPrefix),
   ];
   if (others.length > 0) return cannotCarry(others);
-  if (utf8Length(JSON.stringify(withoutHistory(state))) < MAX_HISTORY_BYTES) return ok(state);
+  if (jsonBytes(withoutHistory(state)) < MAX_HISTORY_BYTES) return ok(state);
   return fail(
     "E_WRITE_LIMIT",
     `A run cannot begin with a graph state of ${MAX_HISTORY_BYTES} bytes or more.`,

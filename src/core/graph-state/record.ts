@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { type Result, fail, ok } from "../errors.js";
-import type { JsonObject } from "../json.js";
+import { type JsonObject, jsonBytes } from "../json.js";
 import { schemaErrors } from "../schema-errors.js";
-import { utf8Length } from "../text.js";
 import { type GraphState, GraphStateSchema } from "./schemas.js";
 import { safeValidateGraphState } from "./validate.js";
 
@@ -45,7 +44,7 @@ export function mergeRecord(state: GraphState, record: JsonObject): Result<Graph
 }
 
 function recordedBytes({ artifactPaths, evidenceRefs }: GraphState): number {
-  return utf8Length(JSON.stringify([artifactPaths, evidenceRefs]));
+  return jsonBytes([artifactPaths, evidenceRefs]);
 }
 
 function withRecord(state: GraphState, record: StateRecord): GraphState {

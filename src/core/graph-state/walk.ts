@@ -1,6 +1,6 @@
 import type { ErrorCode, Fault } from "../errors.js";
 import { newest } from "../newest.js";
-import { cutText, utf8Length } from "../text.js";
+import { cutText } from "../text.js";
 import type {
   ArtifactType,
   GraphState,
@@ -9,6 +9,7 @@ import type {
   StateSnapshot,
   StateSnapshotState,
 } from "./schemas.js";
+import { jsonBytes } from "../json.js";
 
 /**
  * How a run makes its graph state: each visit of a node is a reduction of what happened in it.
@@ -50,7 +51,7 @@ export function reduceVisit(state: GraphState, event: VisitEvent): GraphState {
     case "artifact":
       return { ...state, artifactPaths: { ...state.artifactPaths, [event.type]: event.path } };
     case "error":
-      return { ...state, errors: newest([...state.errors, event.error], MOST_ERRORS, jsonBytes) };
+      return { ...state, errors: newest([...state.errors, event.error], MOST_ERRORS, itemBytes) };
     case "blocked":
       return {
         ...state,
@@ -110,12 +111,12 @@ export function withoutHistory(state: GraphState): StateSnapshotState {
 /** The state with one snapshot more at the end of its history; none is left while the newest is too large alone. */
 export function withSnapshot(state: GraphState, snapshot: StateSnapshot): GraphState {
   const history = [...state.stateHistory, snapshot];
-  return { ...state, stateHistory: newest(history, MOST_SNAPSHOTS, jsonBytes) };
+  return { ...state, stateHistory: newest(history, MOST_SNAPSHOTS, itemBytes) };
 }
 
 /** What an item takes in a list. */
-function jsonBytes(item: object): number {
-  return utf8Length(JSON.stringify(item)) + 1;
+function itemBytes(item: object): number {
+  return jsonBytes(item) + 1;
 }
 
 function without(

@@ -1,5 +1,5 @@
 import type { ArtifactType } from "../graph-state/schemas.js";
-import { utf8Length } from "../text.js";
+import { jsonBytes } from "../json.js";
 import { parseAliasPath } from "../tools/alias-path.js";
 import { type Finding, errorFinding, jsonPath } from "./findings.js";
 import type { StepFrontmatter } from "./schemas.js";
@@ -41,7 +41,7 @@ export function checkArtifactTypes(file: string, step: StepFrontmatter): readonl
 
 export function checkArtifactTypesSize(file: string, steps: Iterable<StepFrontmatter>): readonly Finding[] {
   let bytes = 0;
-  for (const step of steps) bytes += utf8Length(JSON.stringify(step.artifactTypes ?? {}));
+  for (const step of steps) bytes += jsonBytes(step.artifactTypes ?? {});
   if (bytes <= MAX_ARTIFACT_TYPES_BYTES) return [];
   const sentence = `the artifactTypes of its steps have more than ${MAX_ARTIFACT_TYPES_BYTES} bytes together: declare fewer`;
   return [errorFinding(file, "$.nodes", sentence)];

@@ -1,5 +1,5 @@
 import { addToList } from "../add-to-list.js";
-import { utf8Length } from "../text.js";
+import { jsonBytes } from "../json.js";
 import type { GraphEdge, GraphNode, WorkflowGraph } from "./graph.js";
 
 /**
@@ -19,7 +19,7 @@ const NODES_BEFORE = 8;
 
 /** The graph itself where it is small, else its part around a node. */
 export function graphAround(graph: WorkflowGraph, nodeId: string): WorkflowGraph {
-  return utf8Length(JSON.stringify(graph)) > WHOLE_GRAPH_BYTES ? partAround(graph, nodeId) : graph;
+  return jsonBytes(graph) > WHOLE_GRAPH_BYTES ? partAround(graph, nodeId) : graph;
 }
 
 /** What can be reached from a node, nearest first, as far as there is room. A graph without the node has no such part. */
@@ -37,7 +37,7 @@ export function partAround(graph: WorkflowGraph, nodeId: string): WorkflowGraph 
   for (const id of ahead) {
     if (bytes > PART_BYTES) break;
     const out = edgesOf.get(id) ?? [];
-    bytes += utf8Length(JSON.stringify([byId.get(id), ...out]));
+    bytes += jsonBytes([byId.get(id), ...out]);
     inner.add(id);
     edges.push(...out);
     for (const { to } of out) ahead.add(to);

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { type JsonObject, type JsonValue, objectOf } from "../json.js";
+import { type JsonObject, type JsonValue, objectOf, jsonBytes } from "../json.js";
 import { sha256Schema } from "../sha256.js";
-import { utf8Length } from "../text.js";
 import type { Frontmatter } from "./state-frontmatter.js";
 
 /**
@@ -61,7 +60,7 @@ export function saySameOfEarlier(one: JsonObject, other: JsonObject): boolean {
 
 /** The entries of a list that are too many for a document, oldest first. The newest one always stays. */
 export function surplusOf(entries: readonly JsonValue[]): readonly JsonValue[] {
-  const sizes = entries.map((entry) => utf8Length(JSON.stringify(entry)) + 1);
+  const sizes = entries.map((entry) => jsonBytes(entry) + 1);
   if (sizes.reduce((sum, size) => sum + size, 0) <= MAX_LIST_BYTES) return [];
   let first = entries.length - 1;
   let bytes = sizes[first] ?? 0;

@@ -1,8 +1,8 @@
 import { boundsProblem } from "../json-bounds.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, jsonBytes } from "../json.js";
 import { type Result, fail, ok } from "../errors.js";
 import { isPrintable, printableText } from "../printable.js";
-import { cutText, excerpt, utf8Length } from "../text.js";
+import { cutText, excerpt } from "../text.js";
 import type { FunctionTool } from "./tool-arguments.js";
 import type { ModelCall } from "./model-call.js";
 
@@ -60,7 +60,7 @@ export function checkExternalTool(tool: ExternalToolSpec): Result<ExternalToolSp
   }
   const bounds = boundsProblem(parameters, SCHEMA_BOUNDS);
   if (bounds !== undefined) return wrong(`its schema ${bounds.message}`);
-  if (utf8Length(JSON.stringify(parameters)) > MAX_SCHEMA_BYTES) {
+  if (jsonBytes(parameters) > MAX_SCHEMA_BYTES) {
     return wrong(`its schema has more than ${MAX_SCHEMA_BYTES} bytes`);
   }
   if (parameters["type"] !== "object") return wrong("its schema must be one of an object");

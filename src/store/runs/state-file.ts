@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../../core/errors.js";
-import type { JsonObject } from "../../core/json.js";
+import { type JsonObject, jsonBytes } from "../../core/json.js";
 import { EARLIER_ENTRIES } from "../../core/state/earlier-entries.js";
 import { type Frontmatter, parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
@@ -35,7 +35,7 @@ export function parseStateDocument(
   if (!parts.ok) return parts;
   const { frontmatter: all } = parts.value;
   // JSON has a quote more per key than the YAML we write.
-  const size = Buffer.byteLength(JSON.stringify(all)) - Object.keys(all).length - 2;
+  const size = jsonBytes(all) - Object.keys(all).length - 2;
   if (size > MAX_FRONT_MATTER_BYTES) {
     const sentence = `The front matter would be ${size} bytes written out; at most ${MAX_FRONT_MATTER_BYTES} are allowed.`;
     return fail(oversize, `${sentence} Keep large values in files.`);

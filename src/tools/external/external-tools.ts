@@ -12,6 +12,7 @@ import type { FunctionTool } from "../../core/tools/tool-arguments.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import type { ExternalTool, ToolPlace, ToolSource } from "./tool-source.js";
+import { jsonBytes } from "../../core/json.js";
 
 /** The external tools of one model turn: what the model is shown, and what its calls are for. */
 export interface Offer {
@@ -111,7 +112,7 @@ function check(tool: ExternalTool): CheckedTool {
   const checked = checkExternalTool(tool);
   if (!checked.ok) return { problem: checked.error.message };
   const { description, parameters } = checked.value;
-  const bytes = Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(parameters));
+  const bytes = Buffer.byteLength(description) + jsonBytes(parameters);
   return { tool: { ...tool, description, parameters }, bytes };
 }
 

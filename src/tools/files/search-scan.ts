@@ -1,4 +1,5 @@
 import type { Finder, Hit } from "./search-pattern.js";
+import { jsonBytes } from "../../core/json.js";
 
 /** A match as the model sees it; lines and columns count from 1, columns in UTF-16 code units. */
 export interface LineMatch {
@@ -32,7 +33,7 @@ export class ResultBudget {
 
   /** Pays for a match; false when it does not fit, and then nothing after it does. */
   takeMatch(match: LineMatch, path: string): boolean {
-    if (this.cut || this.matchesLeft === 0 || !this.takeBytes(jsonBytes({ path, ...match }))) {
+    if (this.cut || this.matchesLeft === 0 || !this.takeBytes(itemBytes({ path, ...match }))) {
       this.cut = true;
       return false;
     }
@@ -41,7 +42,7 @@ export class ResultBudget {
   }
 
   takeLine(text: string): boolean {
-    if (this.takeBytes(jsonBytes(text))) return true;
+    if (this.takeBytes(itemBytes(text))) return true;
     this.cut = true;
     return false;
   }
@@ -53,8 +54,9 @@ export class ResultBudget {
   }
 }
 
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value)) + 1;
+/** What an item takes in a list. */
+function itemBytes(value: unknown): number {
+  return jsonBytes(value) + 1;
 }
 
 const MAX_EXCERPT = 400;
