@@ -146,10 +146,12 @@ export function useDoing(): Doing {
   return { isBusy, error, run };
 }
 
+const NOW_MS = 5_000;
+
 /** The time, anew every so often: what says how long ago something was goes on. */
-export function useNow(everyMs = 5_000): number {
+export function useNow(): number {
   const [now, setNow] = useState(Date.now);
-  useEffect(() => whileSeen(() => setNow(Date.now()), everyMs), [everyMs]);
+  useEffect(() => whileSeen(() => setNow(Date.now()), NOW_MS), []);
   return now;
 }
 
