@@ -49,7 +49,7 @@ const WITHOUT_END: readonly (readonly [string, boolean, object, string, string])
   ["pieces of arguments", true, EVENTS, "", piece({ function: { arguments: fill } })],
   ["reasoning", true, EVENTS, "", event({ reasoning_content: fill })],
   ["comments", true, EVENTS, "", ": keep-alive\n\n".repeat(4_000)],
-  ["empty events", true, EVENTS, "", "data: {}\n\n".repeat(4_000)],
+  ["empty events", true, EVENTS, "", `data: {${" ".repeat(100)}}\n\n`.repeat(400)],
   ["empty lines", true, EVENTS, "", "\n".repeat(64 * 1024)],
   ["one line", true, EVENTS, "data: ", fill],
   ["one line of another field", true, EVENTS, "event: ", fill],
