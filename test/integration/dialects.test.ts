@@ -1,43 +1,9 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startProvider } from "../fakes/provider-server.js";
-import { type Asked, PROVIDERS, type Said } from "../fakes/providers.js";
-import { call, patch } from "../fakes/scripted-model.js";
+import { REFUSAL, answerTo, settingsFile } from "../fakes/provider-walk.js";
+import { PROVIDERS } from "../fakes/providers.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";
-import { temporaryDirectory } from "../fakes/package-fixture.js";
-
-const REFUSAL = "I cannot help with that.";
-
-const textOf = (content: unknown) => (typeof content === "string" ? content : JSON.stringify(content ?? ""));
-
-/** What a model says next, told by the conversation: parallel reads, a question, and in the middle node a refusal. */
-function answerTo({ body }: Asked): Said {
-  const texts = body.messages.map(({ content }) => textOf(content));
-  const brief = texts.findLast((text) => text.startsWith("NODE_BRIEF")) ?? "";
-  const nodeId = /currentNodeId: (\S+)/.exec(brief)?.[1] ?? "";
-  const isAnswered = texts.some((text) => text.startsWith("USER_INPUT"));
-  const hasRead = body.messages.some(({ role }) => role === "tool");
-  if (nodeId === "ask" && !hasRead) {
-    return { calls: [call("fs_list", { path: "@pkg" }), call("fs_read", { path: "@pkg/bmad.json" })] };
-  }
-  if (nodeId === "ask" && !isAnswered) return { text: "Which colour?" };
-  if (nodeId === "middle" && !isAnswered) return { refusal: REFUSAL };
-  if (nodeId === "middle" && !hasRead) {
-    return { calls: [call("fs_write", { path: "@project/artifacts/out.md", content: "blue\n" })] };
-  }
-  const next = { ask: "middle", middle: "finish" }[nodeId];
-  const move = next === undefined ? {} : { currentNodeId: { set: next } };
-  return { calls: [patch({ stepsCompleted: { append: [nodeId] }, ...move })] };
-}
-
-async function settingsFile(settings: object): Promise<string> {
-  const dir = await temporaryDirectory();
-  const path = join(dir, "settings.json");
-  await writeFile(path, JSON.stringify(settings));
-  return path;
-}
 
 const NAMES = Object.keys(PROVIDERS) as readonly (keyof typeof PROVIDERS)[];
 
@@ -89,32 +55,3 @@ describe.each(NAMES)("a server of the family %s", (name) => {
     },
   );
 });
-
-describe.each(NAMES.filter((name) => name !== "azure"))(
-  "a server like %s at an address that tells nothing",
-  (name) => {
-    test.each([false, true])(
-      "is learned from what it refuses, once for each form, streamed: %s",
-      async (stream) => {
-        const provider = await startProvider(PROVIDERS[name], answerTo);
-        const agents = { author: { maxTokens: 500, baseUrl: provider.baseUrl } };
-        const bench = await openBench([], {
-          OPENAI_BASE_URL: provider.baseUrl,
-          INTERLOCK_MODEL_STREAM: String(stream),
-          INTERLOCK_SETTINGS: await settingsFile({ agents }),
-        });
-        const run = await bench.start(twoNodePackage());
-        await until(run, "waiting-user");
-        await run.answer({ nodeId: "ask", text: "Blue." });
-        let refused = await until(run, "waiting-user");
-        while (refused.question?.nodeId !== "middle") refused = await until(run, "waiting-user");
-        await run.answer({ nodeId: "middle", text: "Write it down." });
-        expect(await run.result()).toMatchObject({ phase: "completed", artifacts: ["artifacts/out.md"] });
-        expect(new Set(provider.refused.map((body) => JSON.stringify(body))).size).toBe(
-          provider.refused.length,
-        );
-        expect(provider.refused.length).toBeLessThanOrEqual(4);
-      },
-    );
-  },
-);
