@@ -16,7 +16,7 @@ async function home(): Promise<{ readonly dir: string; readonly cache: string; r
 }
 
 async function help(shell: Shell): Promise<void> {
-  expect(await shell.run(["--help"])).toMatchObject({
+  expect(await shell.runAlone(["--help"])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Usage: interlock/u),
     stderr: "",

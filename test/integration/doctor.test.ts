@@ -19,7 +19,7 @@ const named = (findings: readonly Finding[], name: string): Finding => {
   return finding;
 };
 const look = async (shell: Shell, variables: Record<string, string>) => {
-  const outcome = await shell.with({ ...shell.environment, ...variables }).run(["doctor", "--json"]);
+  const outcome = await shell.with({ ...shell.environment, ...variables }).runAlone(["doctor", "--json"]);
   return { code: outcome.code, findings: findingsOf(outcome), stderr: outcome.stderr };
 };
 

@@ -215,7 +215,7 @@ test("a command that only looks makes no store where nobody is asked, and says t
       (args) => [args, 2] as const,
     ),
   ];
-  const outcomes = await Promise.all(all.map(([args]) => shell.run(args)));
+  const outcomes = await shell.runEach(all.map(([args]) => args));
   expect(outcomes.map(({ code, stderr }, index) => [all[index]?.[0], code, stderr])).toEqual(
     all.map(([args, code]) => [args, code, sentence]),
   );

@@ -18,7 +18,7 @@ const FAILED = [
 test("with --json a command that fails says why in one JSON value, and in a sentence beside it", async () => {
   const shell = await newShell();
   await mkdir(join(shell.dir, "empty"));
-  const outcomes = await Promise.all(FAILED.map(([, args]) => shell.run([...args, "--json"])));
+  const outcomes = await shell.runEach(FAILED.map(([, args]) => [...args, "--json"]));
   for (const [index, [code, args, sentence]] of FAILED.entries()) {
     const outcome = outcomes[index] ?? { code: -1, stdout: "", stderr: "" };
     expect({ args, code: outcome.code }).toEqual({ args, code });

@@ -381,7 +381,7 @@ describe("commands about a run that nobody knows", () => {
     const all = COMMANDS.map(([command = "", ...rest]) =>
       command === "answer" ? ["answer", unknown, ...rest] : [command, ...rest, unknown],
     );
-    const outcomes = await Promise.all(all.map((args) => shell.run(args)));
+    const outcomes = await shell.runEach(all);
     const sentence = `There is no run "${unknown}" in this store. See: interlock runs\n`;
     expect(outcomes.map((outcome, index) => [all[index]?.[0], outcome])).toEqual(
       all.map(([command]) => [command, { code: 2, stdout: "", stderr: sentence }]),

@@ -154,7 +154,7 @@ describe("when Temporal's database is gone", () => {
   test("a run that has completed is nobody's to begin again: what is told of it is what is kept", async () => {
     const { runId } = handle("complete too");
     const commands = ["status", "cancel", "retry", "replay"];
-    const said = await Promise.all(commands.map((command) => shell.run([command, runId])));
+    const said = await shell.runEach(commands.map((command) => [command, runId]));
     expect(said.map(({ code }) => code)).toEqual([0, 1, 1, 1]);
     for (const { stderr } of said) expect(stderr).not.toContain("interlock restore");
     for (const { stderr } of said.slice(1)) {

@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
+import { runInHost } from "../fakes/command-host.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { type Bench, temporaryDirectory } from "./harness.js";
 
@@ -40,8 +41,27 @@ export class Shell {
     return new Shell(this.dir, environment);
   }
 
-  /** Runs one command line with this text on standard input. Rejects with what it has said when it does not end. */
-  run(args: readonly string[], input = "", patienceMs = PATIENCE_MS): Promise<Outcome> {
+  /**
+   * Runs one command line with this text on standard input. Rejects when it does not end. Its process has run other command lines before:
+   * `runAlone` is for what is about the process itself.
+   */
+  async run(args: readonly string[], input = "", patienceMs = PATIENCE_MS): Promise<Outcome> {
+    const outcome = await runInHost(
+      { args, input, environment: this.environment, dir: this.dir },
+      patienceMs,
+    );
+    return { ...outcome, stderr: outcome.stderr.replace(BUSY, "") };
+  }
+
+  /** As `run`, one after the other. */
+  async runEach(commands: Iterable<readonly string[]>): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const args of commands) outcomes.push(await this.run(args));
+    return outcomes;
+  }
+
+  /** As `run`, in a process of its own. Rejects with what it has said when it does not end. */
+  runAlone(args: readonly string[], input = "", patienceMs = PATIENCE_MS): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const child = execFile(
         process.execPath,

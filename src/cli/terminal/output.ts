@@ -97,12 +97,17 @@ export function noteError(message: string): void {
   lastError = message;
 }
 
-/** Where a program was promised JSON and a failed command has printed none, why it failed: `{ ok: false, error: { message } }`. */
+/**
+ * Where a program was promised JSON and a failed command has printed none, why it failed: `{ ok: false, error: { message } }`. The next
+ * command of this process begins with nothing said.
+ */
 export function printJsonOfError(argv: readonly string[], exitCode: number): void {
   const end = argv.indexOf("--");
   const isPromised = (end === -1 ? argv : argv.slice(0, end)).includes("--json");
-  if (!isPromised || isAnswered || exitCode === EXIT.done || lastError === undefined) return;
-  printJson({ ok: false, error: { message: lastError } });
+  const isOwed = isPromised && !isAnswered && exitCode !== EXIT.done && lastError !== undefined;
+  if (isOwed) printJson({ ok: false, error: { message: lastError } });
+  isAnswered = false;
+  lastError = undefined;
 }
 
 /** The only place that writes. `text` is printable, line breaks apart. */

@@ -1,0 +1,35 @@
+// Runs command lines of Interlock one after the other for the tests that have started it, each with an environment, a directory and a
+// standard input of its own. What a process loads for its first command costs ten times what the command does.
+import { createRequire } from "node:module";
+import { Readable } from "node:stream";
+import { main } from "../../dist/cli/program.js";
+import { printJsonOfError } from "../../dist/cli/terminal/output.js";
+
+const loaded = createRequire(import.meta.url).cache;
+const said = { stdout: [], stderr: [] };
+for (const stream of ["stdout", "stderr"]) {
+  process[stream].write = (chunk, ...more) => {
+    said[stream].push(Buffer.from(chunk));
+    for (const each of more) if (typeof each === "function") each();
+    return true;
+  };
+}
+process.setMaxListeners(0); // each command adds its own
+process.once("disconnect", () => process.exit());
+process.on("message", (command) => void run(command));
+
+async function run({ args, environment, dir, input }) {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.chdir(dir);
+  const stdin = Readable.from(input === "" ? [] : [Buffer.from(input)]);
+  Object.defineProperty(process, "stdin", { value: stdin, configurable: true });
+  const code = await main(args);
+  printJsonOfError(args, code);
+  const [stdout, stderr] = [said.stdout, said.stderr].map((chunks) =>
+    Buffer.concat(chunks.splice(0)).toString(),
+  );
+  // A process has one runtime of workers.
+  const isSpent = Object.keys(loaded).some((path) => path.includes("@temporalio/worker/lib/"));
+  process.send({ outcome: { code, stdout, stderr }, isSpent });
+}
