@@ -208,7 +208,7 @@ describe("whoever follows a run is told what is wrong", () => {
 
 describe("status", () => {
   test("says what a run is at, and why the attempt before failed", async () => {
-    const bench = await openBench([{ status: 429, headers: { "retry-after": "600" }, body: error(HOSTILE) }]);
+    const bench = await openBench([{ status: 429, headers: { "retry-after": "500" }, body: error(HOSTILE) }]);
     const run = await bench.start(twoNodePackage());
     await eventually(async () => (await run.pendingWork()).activities[0]?.lastFailure !== undefined);
     const text = await shellOf(bench).run(["status", run.runId]);
