@@ -57,6 +57,7 @@ describe("runs that are pruned beside one that goes on", () => {
       await waiting.answer({ nodeId: "ask", text: "blue" });
       await until(waiting, "waiting-user");
       await waiting.cancel();
+      await expect(waiting.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
       expect(await prune("--keep", "0", "--with-history")).toMatchObject({
         pruned: [waiting.runId],
         kept: [],
