@@ -5,7 +5,7 @@ import { type Result, fail } from "../../src/core/errors.js";
 import { eventually } from "../fakes/eventually.js";
 import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, askedRun, copyRoom, openBench, until } from "./harness.js";
+import { type Bench, askedRun, copyRoom, newNamespace, openBench, until } from "./harness.js";
 import { Shell, jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
 
@@ -284,13 +284,14 @@ test("a command that only looks makes no store, and says who does not answer", {
     expect(said.stderr).toContain(queue);
   }
   const unknown = "00000000-0000-4000-8000-000000000000";
+  const alone = there.with({ ...there.environment, TEMPORAL_NAMESPACE: await newNamespace(bench) });
   for (const args of [
     ["status", unknown],
     ["transcript", unknown],
     ["artifacts", unknown],
     ["export", unknown],
   ]) {
-    const said = await there.run(args);
+    const said = await alone.run(args);
     expect([args, said.code, said.stderr.includes(unknown)]).toEqual([args, 2, true]);
   }
   await expect(readdir(there.home)).resolves.toEqual([]);

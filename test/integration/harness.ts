@@ -3,7 +3,8 @@ import { cp, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isGrpcServiceError } from "@temporalio/client";
+import { Client, isGrpcServiceError } from "@temporalio/client";
+import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject, onTestFinished } from "vitest";
 import {
   InterlockClient,
@@ -145,6 +146,24 @@ export async function readSession(dir: string) {
     files: Object.fromEntries(Object.entries(files).map(([path, bytes]) => [path, bytes.toString("utf8")])),
     manifest: JSON.parse(manifest?.toString("utf8") ?? "{}") as Record<string, unknown>,
   };
+}
+
+/**
+ * A namespace of the suite's server that has no runs, no stores and no search attributes of ours. Whoever asks for a run that there is
+ * not waits in the default one for the stores of other tests.
+ */
+export async function newNamespace({ client }: Pick<Bench, "client">): Promise<string> {
+  const namespace = `new-${randomUUID()}`;
+  const { connection, workflowService } = client.temporal;
+  await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs("1 day") });
+  const inIt = new Client({ connection, namespace });
+  await eventually(() =>
+    inIt.workflow.count().then(
+      () => true,
+      () => false, // a new one is known a little later
+    ),
+  );
+  return namespace;
 }
 
 export async function temporaryDirectory(): Promise<string> {

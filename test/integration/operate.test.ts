@@ -9,7 +9,7 @@ import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, intentOf, step, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, newNamespace, openBench, until } from "./harness.js";
 import { jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 
 /** A script whose first answer is held back until it is let go. */
@@ -394,17 +394,19 @@ describe("commands about a run that nobody knows", () => {
     const bench = await openBench([]);
     const unknown = randomUUID();
     const all = [["status"], ["pause"], ["retry"], ["replay"]];
-    const outcomes = await Promise.all(all.map(([command = ""]) => shellOf(bench).run([command, unknown])));
+    const there = { TEMPORAL_NAMESPACE: await newNamespace(bench) };
+    const outcomes = await shellOf(bench, there).runEach(all.map(([command = ""]) => [command, unknown]));
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ code: 2, stdout: "" });
       expect(outcome.stderr).toContain(`There is no run "${unknown}" in this store.`);
     }
-    const elsewhere = await strangerShell(bench);
+    const stranger = await strangerShell(bench);
+    const elsewhere = stranger.with({ ...stranger.environment, ...there });
     for (const command of all) {
       const { code, stderr } = await elsewhere.run([...command, unknown]);
       expect([code, stderr]).toEqual([
         2,
-        `There is no run "${unknown}" in the namespace "default" of the Temporal at ${inject("temporalAddress")}. See: interlock runs\n`,
+        `There is no run "${unknown}" in the namespace "${there.TEMPORAL_NAMESPACE}" of the Temporal at ${inject("temporalAddress")}. See: interlock runs\n`,
       ]);
     }
   });

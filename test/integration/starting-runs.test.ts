@@ -4,7 +4,6 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@temporalio/client";
-import { msToTs } from "@temporalio/common/lib/time.js";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { RunState } from "../../src/core/run/run-state.js";
@@ -14,7 +13,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { asksFirst } from "../fakes/walk.js";
 import { valueOf } from "../fakes/run-world.js";
 import { eventually } from "../fakes/eventually.js";
-import { type Bench, openBench, until, writeTree } from "./harness.js";
+import { type Bench, newNamespace, openBench, until, writeTree } from "./harness.js";
 import { MAIN, ROOT, jsonOf, shellOf } from "./shell.js";
 
 const run = promisify(execFile);
@@ -284,19 +283,11 @@ test(
   async () => {
     const bench = await openBench(asksFirst);
     await installStory(bench);
-    const namespace = `bare-${randomUUID()}`;
-    const { connection, workflowService } = bench.client.temporal;
-    const day = msToTs("1 day");
-    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
+    const namespace = await newNamespace(bench);
+    const { connection } = bench.client.temporal;
+    const client = new Client({ connection, namespace });
     const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
     const { config, store } = bench;
-    const client = new Client({ connection, namespace });
-    const isThere = () =>
-      client.workflow.count().then(
-        () => true,
-        () => false,
-      );
-    await eventually(isThere);
     const worker = await startWorker(config, { connection: { address }, namespace, store });
     onTestFinished(() => worker.shutdown());
     const start = (input: object) =>
