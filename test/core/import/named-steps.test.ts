@@ -330,3 +330,19 @@ test.each([
 ])("what tells of a step behind a colon is no way: %s", (line) => {
   expect(potSays(line, "", "Then load ./step-02-leaf.md")).toEqual(["step-02-leaf: next"]);
 });
+
+test("the steps of a workflow that is called alike and more are not this one's", () => {
+  const made = importOf(
+    {
+      "skills/tea/SKILL.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`."),
+      "skills/tea/steps/step-01-pot.md": "# Pot\n\nProceed to step-02.\n",
+      "skills/tea-new/SKILL.md": page({ name: "tea-new", description: "x" }, "Load `./steps/step-01-pot.md`."),
+      "skills/tea-new/steps/step-01-pot.md": "# Pot\n\nLoad `./step-02-cup.md`.\n",
+      "skills/tea-new/steps/step-02-cup.md": "# Cup\n\nThe workflow is complete.\n",
+    },
+    "skills/tea/SKILL.md",
+  );
+  expect(said(made, true)).toEqual([
+    'warning skills/tea/steps/step-01-pot.md:3 names "step-02", which is no step of this workflow: no edge was made. Name the file',
+  ]);
+});

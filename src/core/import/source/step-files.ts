@@ -1,3 +1,4 @@
+import { isBelow } from "./references.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 const RESUMES = /^(?:step-|(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
@@ -144,7 +145,7 @@ const knownSteps = new WeakMap<SourceTree, readonly string[]>();
 export function stepsBelow(tree: SourceTree, folder: string): readonly string[] {
   const known = knownSteps.get(tree) ?? tree.paths.filter((path) => isStepFile(tree, path));
   knownSteps.set(tree, known);
-  return known.filter((path) => path.startsWith(folder) && !isMaterial(path, folder));
+  return known.filter((path) => isBelow(path, folder) && !isMaterial(path, folder));
 }
 
 /** Whether a file below a workflow's folder is one of its templates, examples or references. */
