@@ -13,6 +13,8 @@ const ONE_TOKEN = new RegExp(`^${TOKEN_CHARACTERS}$`);
 /** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
 const SET_APART = /[`"'(<]([^`"'()<>[\]|*\n]{1,400}\.md)(?=[`"')>\s])/giu;
 const MAX_TOKENS = 200;
+/** `step-XX-name`, `step-NN`, `step-0X-c-`: how steps are called, and none of them. */
+const PLACEHOLDER = /(?:^|\/)step[-_](?:\dx|xx|nn)(?![a-z\d])|-$/i;
 const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
 
 /** The paths, folders and variables in a line, without the punctuation around them. */
@@ -59,6 +61,11 @@ function withoutEmphasis(word: string): { readonly text: string; readonly at: nu
 function isPathLike(text: string): boolean {
   if (text.length > 400 || text.includes("//")) return false;
   return FILE_NAME.test(text) || /^\{[\w-]{1,80}\}$/.test(text) || (text.includes("/") && /[\w}]/.test(text));
+}
+
+/** Whether a name says how steps are called: no file is missing there. */
+export function isPlaceholder(name: string): boolean {
+  return PLACEHOLDER.test(name);
 }
 
 /** What a token stands for. */
@@ -178,7 +185,7 @@ export class References {
     if (alike !== undefined) return { kind: "file", path: alike };
     const inOwn = this.belowOwnFolder(rest);
     if (inOwn !== undefined) return { kind: "file", path: inOwn };
-    if (!path.endsWith(".md")) return OTHER;
+    if (!path.endsWith(".md") || isPlaceholder(rest)) return OTHER;
     const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
     if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
       return { kind: "file", path: nearby[0] ?? path };

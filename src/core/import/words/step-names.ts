@@ -1,7 +1,7 @@
 import { addToList } from "../../add-to-list.js";
 import { SENDS, isPassedOver, leadsByColon } from "./directives.js";
 import { ASIDE } from "./line-words.js";
-import { isBelow } from "../source/references.js";
+import { isBelow, isPlaceholder } from "../source/references.js";
 import { type SourceLine, withoutMarks } from "../source/source-text.js";
 import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
 import { languageOf, numeralOf, resumesRun, stepsBelow } from "../source/step-files.js";
@@ -86,8 +86,8 @@ export class StepNames {
         found.push({ text, at, form, steps });
     };
     for (const { 0: word, index } of line.matchAll(WORD)) {
-      const isName = this.byStem.has(word.toLowerCase()) || NUMBERED_NAME.test(word) || STEP_LIKE.test(word);
-      if (isName) take(word, index, "name", this.called(word, from));
+      const isLike = !isPlaceholder(word) && (NUMBERED_NAME.test(word) || STEP_LIKE.test(word));
+      if (isLike || this.byStem.has(word.toLowerCase())) take(word, index, "name", this.called(word, from));
     }
     for (const { 0: words, 1: numeral = "", index } of line.matchAll(IN_WORDS))
       take(words, index, "number", this.near(this.numbered(numeral), from));

@@ -237,6 +237,17 @@ test.each([
       "01-pot -it is cold-> 01.5-warm",
       "01-pot -otherwise-> 02-leaf",
       "01.5-warm -next*-> 02-leaf",
+test("a name that says how steps are called misses no file", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md":
+      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made, true)).toEqual([]);
+});
+
       "02-leaf -next*-> 03-cup",
     ],
   ],
