@@ -70,9 +70,9 @@ export class StepNames {
     const numeral = NUMBERED_NAME.exec(text)?.[1] ?? /^\d{1,3}(?:\.\d{1,2})?$/.exec(text)?.[0];
     return this.near(
       this.byStem.get(text.toLowerCase()) ??
+        this.byBeginning.get(text.toLowerCase()) ?? // `step-10-c`: of the steps 10 that of its mode
         (numeral === undefined ? undefined : this.numbered(numeral)) ??
-        this.byTitle.get(plain(text)) ??
-        this.byBeginning.get(text.toLowerCase()),
+        this.byTitle.get(plain(text)),
       from,
     );
   }

@@ -248,6 +248,29 @@ test("a name that says how steps are called misses no file", () => {
   expect(said(made, true)).toEqual([]);
 });
 
+test("of steps of one number the one whose mode a name has is meant", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-c-pot.md`."),
+    "steps/step-01-c-pot.md": "# Pot\n\nProceed to step-10-c.\n",
+    "steps/step-10-c-cup.md": LAST,
+    "steps/step-10-e-load.md": LAST,
+  });
+  expect(ways(made).filter((way) => way.startsWith("step-01"))).toEqual([
+    "step-01-c-pot -next*-> step-10-c-cup",
+  ]);
+});
+
+test("a name that says how steps are called misses no file", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md":
+      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made, true)).toEqual([]);
+});
+
       "02-leaf -next*-> 03-cup",
     ],
   ],
