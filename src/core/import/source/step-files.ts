@@ -145,7 +145,10 @@ const knownSteps = new WeakMap<SourceTree, readonly string[]>();
 export function stepsBelow(tree: SourceTree, folder: string): readonly string[] {
   const known = knownSteps.get(tree) ?? tree.paths.filter((path) => isStepFile(tree, path));
   knownSteps.set(tree, known);
-  return known.filter((path) => isBelow(path, folder) && !isMaterial(path, folder));
+  const references = folder === "" ? "references" : `${folder}/references`;
+  const isOwn = (path: string): boolean =>
+    !isMaterial(path, folder) || (folderOf(path) === references && isNumberedStep(path)); // skills keep steps there too
+  return known.filter((path) => isBelow(path, folder) && isOwn(path));
 }
 
 /** Whether a file below a workflow's folder is one of its templates, examples or references. */
