@@ -20,6 +20,11 @@ export interface FirstStep {
   readonly label: string;
 }
 
+/** A mode's first step that a document may name without leading there. */
+export interface ModeBeside extends FirstStep {
+  readonly isNamed: boolean;
+}
+
 /** Create, edit and validate, as the workflows of BMAD have them. */
 const KNOWN_MODES: ReadonlyMap<string, string> = new Map([
   ["c", "create"],
@@ -33,6 +38,14 @@ export function firstStepsIn(tree: SourceTree, folder: string, from: string): re
     tree.filesIn(folder).filter((path) => !isEntryName(nameOf(path))),
     from,
   );
+}
+
+/** Whether a text names a numbered step: by its file, or by how its name begins, `steps/step-10-e-*`. */
+export function namesNumbered(text: string, path: string): boolean {
+  const name = nameOf(path);
+  const words = name.split("-").map((_word, index, all) => all.slice(0, index).join("-"));
+  const beginnings = words.filter((beginning) => /\d/.test(beginning)).map((beginning) => `${beginning}-*`);
+  return numeralOf(path) !== undefined && [name, ...beginnings].some((spelled) => text.includes(spelled));
 }
 
 /** Whether a step is the first of its folder, or of a mode there, for a document in its language. */
@@ -59,12 +72,14 @@ export function modesBeside(
   tree: SourceTree,
   starts: readonly string[],
   document: string,
-): readonly FirstStep[] {
+): readonly ModeBeside[] {
+  const text = tree.text(document);
   const folders = new Set(starts.map(folderOf));
   return [...folders].flatMap((folder) => {
     const firsts = firstStepsIn(tree, folder, document);
     const areModes = firsts.length > 1 && firsts.some(({ path }) => starts.includes(path));
-    return areModes ? firsts.filter(({ path }) => !starts.includes(path)) : [];
+    const others = areModes ? firsts.filter(({ path }) => !starts.includes(path)) : [];
+    return others.map((first) => ({ ...first, isNamed: namesNumbered(text, first.path) }));
   });
 }
 

@@ -294,7 +294,7 @@ class GraphWalk {
   /** Steps that a text names in words that are not known, where no other lead on. */
   private followUnsaid(path: string, source: SourceText, references: References): void {
     for (const way of unsaidWays(this.tree, path, source, references, this.entry)) {
-      tellOfTaken(path, way.line, way, this.findings);
+      tellOfTaken(path, way, path === this.entry.document, this.findings);
       this.found.connect(path, way.to, way.line, way);
     }
   }
@@ -376,9 +376,10 @@ class GraphWalk {
   private followModes(): void {
     const { document } = this.entry;
     const starts = this.found.edgesFrom(document).map(({ to }) => to);
-    for (const { path, label } of modesBeside(this.tree, starts, document)) {
-      if (this.found.order.includes(path)) continue;
-      tellOfMode(path, label, document, this.findings);
+    for (const mode of modesBeside(this.tree, starts, document)) {
+      const { path, label } = mode;
+      if (this.found.order.includes(path) && !mode.isNamed) continue; // else only another mode leads there
+      tellOfMode(mode, document, this.findings);
       this.found.connect(document, path, 0, { label, isDefault: false });
     }
   }
@@ -386,7 +387,7 @@ class GraphWalk {
   private assumeFirst(path: string): void {
     const steps = firstStepsBelow(this.tree, path);
     if (steps.length === 0) return;
-    tellOfAssumed(path, steps, this.findings);
+    tellOfAssumed(this.tree, path, steps, this.findings);
     this.found.enter(path, steps, 0);
   }
 }

@@ -1,6 +1,6 @@
 import { MAX_NAMES } from "../words/body-tokens.js";
 import { type ImportFindings, named } from "../source/findings.js";
-import type { FirstStep } from "./first-steps.js";
+import { type FirstStep, type ModeBeside, namesNumbered } from "./first-steps.js";
 import { whyAbsent } from "../source/left-out.js";
 import type { SourceText } from "../source/source-text.js";
 import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
@@ -55,10 +55,15 @@ export function tellOfCode(path: string, line: number, to: string, findings: Imp
   findings.add("warning", path, line, what);
 }
 
-/** Says of a mode's first step that the document was given a way to it. */
-export function tellOfMode(path: string, label: string, document: string, findings: ImportFindings): void {
-  const what = `begins the mode ${named(label)}, which nothing leads to: a way from ${named(nameOf(document))} was added`;
-  findings.add("warning", path, 0, what);
+/** Says of a mode's first step that the document, which names it or not, was given a way to it. */
+export function tellOfMode(
+  { path, label, isNamed }: ModeBeside,
+  document: string,
+  findings: ImportFindings,
+): void {
+  const why = isNamed ? "which the document names" : "which nothing leads to";
+  const what = `begins the mode ${named(label)}, ${why}: a way from ${named(nameOf(document))} was added`;
+  findings.add(isNamed ? "note" : "warning", path, 0, what);
 }
 
 /** Says of "Step 3" in a step that names files which one it may be. */
@@ -79,12 +84,32 @@ export function tellOfFirst(document: string, first: string, findings: ImportFin
   findings.add("warning", document, 0, what);
 }
 
-/** Says of a document that names no first step which ones were taken. */
-export function tellOfAssumed(path: string, steps: readonly FirstStep[], findings: ImportFindings): void {
+/** Says of a document that leads to no first step which ones were taken; where it names them in a list or a table, there is nothing to choose. */
+export function tellOfAssumed(
+  tree: SourceTree,
+  path: string,
+  steps: readonly FirstStep[],
+  findings: ImportFindings,
+): void {
+  if (steps.every((step) => namesNumbered(tree.text(path), step.path))) {
+    return tellOfBegin(path, 0, steps, findings);
+  }
   const folders = new Set(steps.map((step) => named(folderOf(step.path) || ".")));
   const modes = steps.length > folders.size ? ", for each mode" : "";
   const what = `names no first step: the first of ${[...folders].join(" and ")} was taken${modes}`;
   findings.add("warning", path, 0, what);
+}
+
+/** Says of a document that names its steps which of them it begins with. */
+function tellOfBegin(
+  path: string,
+  line: number,
+  steps: readonly FirstStep[],
+  findings: ImportFindings,
+): void {
+  const names = listed(steps.map((step) => nameOf(step.path)));
+  const what = `names its steps, and does not say where they begin: ${names} was taken`;
+  findings.add("note", path, line, what);
 }
 
 /** Says of a circle of steps that it was given an end. */
@@ -106,16 +131,25 @@ export function reportName(
 /** Says of a step that was named in words that are not known, or in those of another language, that it is led to. */
 export function tellOfTaken(
   path: string,
-  line: number,
-  { to, isSaid }: { readonly to: string; readonly isSaid: boolean },
+  { to, line, label, isSaid }: TakenWay,
+  isDocument: boolean,
   findings: ImportFindings,
 ): void {
   const step = named(nameOf(to));
   if (isSaid) findings.add("note", path, line, `leads on to ${step} in another language`);
+  else if (isDocument && numeralOf(to) !== undefined)
+    tellOfBegin(path, line, [{ path: to, label }], findings);
   else {
     const what = `names ${step} in words that are not known to lead there: it was taken for a way on`;
     findings.add("warning", path, line, what);
   }
+}
+
+interface TakenWay {
+  readonly to: string;
+  readonly line: number;
+  readonly label: string;
+  readonly isSaid: boolean;
 }
 
 /** Of a step that is led to by a name that is nearly its own, and by nothing else. */

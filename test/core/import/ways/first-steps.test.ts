@@ -104,6 +104,30 @@ test("modes that a document does not lead to, beside one that it does, are ways 
   ]);
 });
 
+test("modes that a document names by how their files begin are ways on from it, whatever else leads there", () => {
+  const made = importOf({
+    "workflow.md": page(
+      { name: "tea" },
+      "| Mode | Entry point |",
+      "| --- | --- |",
+      "| Create | `steps/step-01-c-*` |",
+      "| Edit | `steps/step-10-e-*` |",
+      "",
+      "Follow the steps with the prefix `step-0X-c-`, or `step-1X-e-`.",
+      "Read fully and follow `./steps/step-01-c-pot.md`.",
+    ),
+    "steps/step-01-c-pot.md": on("step-02-c-cup.md"),
+    "steps/step-02-c-cup.md": on("step-10-e-load.md"),
+    "steps/step-10-e-load.md": on("step-11-e-change.md"),
+    "steps/step-11-e-change.md": LAST,
+  });
+  expect(ways(made)).toContain("workflow -next*-> step-01-c-pot");
+  expect(ways(made)).toContain("workflow -edit-> step-10-e-load");
+  expect(said(made, true)).toEqual([
+    'note steps/step-10-e-load.md:0 begins the mode "edit", which the document names: a way from "workflow.md" was added',
+  ]);
+});
+
 test("a letter that each step has another of is no mode", () => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Make tea."),
@@ -183,8 +207,8 @@ test("a document that tells of steps further down begins with the first of them"
     "parts/steps/step-02-cup.md": LAST,
   });
   expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
-  expect(said(made)).toEqual([
-    'warning workflow.md:0 names no first step: the first of "parts/steps" was taken',
+  expect(said(made, true)).toEqual([
+    'note workflow.md:0 names its steps, and does not say where they begin: "step-01-pot.md" was taken',
   ]);
 });
 
@@ -209,9 +233,54 @@ test("steps in a folder of other texts are begun with where the document has the
   });
   expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf"]);
   expect(said(made)).toEqual([
-    'warning tea/SKILL.md:0 names no first step: the first of "tea/references" was taken',
     "warning tea/references/step-07-lost.md:0 no step leads here: it is in the package, but no node",
   ]);
+});
+
+test("a name that says how steps are called misses no file", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md":
+      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made, true)).toEqual([]);
+});
+
+test("of steps of one number the one whose mode a name has is meant", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-c-pot.md`."),
+    "steps/step-01-c-pot.md": "# Pot\n\nProceed to step-10-c.\n",
+    "steps/step-10-c-cup.md": LAST,
+    "steps/step-10-e-load.md": LAST,
+  });
+  expect(ways(made).filter((way) => way.startsWith("step-01"))).toEqual([
+    "step-01-c-pot -next*-> step-10-c-cup",
+  ]);
+});
+
+test("steps that a skill keeps among its references are known by their numbers and in other languages", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea", description: "x" },
+      "- 步骤: `references/step-01-pot.md` 到 `references/step-03-cup.md`",
+    ),
+    "references/step-01-pot.md": page(
+      { altStepFile: "references/step-02-warm.md" },
+      "**如果热:**",
+      "",
+      "完整阅读并遵循：下一步 (step-03-cup.md)",
+    ),
+    "references/step-02-warm.md": "# Warm\n\nProceed to step-03.\n",
+    "references/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual([
+    "step-01-pot -altStepFile-> step-02-warm",
+    "step-02-warm -next*-> step-03-cup",
+    "step-01-pot -next-> step-03-cup",
+  ]);
+  expect(said(made)).toEqual([]);
 });
 
 /* Folders that are called otherwise. */
@@ -237,40 +306,6 @@ test.each([
       "01-pot -it is cold-> 01.5-warm",
       "01-pot -otherwise-> 02-leaf",
       "01.5-warm -next*-> 02-leaf",
-test("a name that says how steps are called misses no file", () => {
-  const made = importOf({
-    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
-    "steps/step-01-pot.md":
-      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
-    "steps/step-02-cup.md": LAST,
-  });
-  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
-  expect(said(made, true)).toEqual([]);
-});
-
-test("of steps of one number the one whose mode a name has is meant", () => {
-  const made = importOf({
-    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-c-pot.md`."),
-    "steps/step-01-c-pot.md": "# Pot\n\nProceed to step-10-c.\n",
-    "steps/step-10-c-cup.md": LAST,
-    "steps/step-10-e-load.md": LAST,
-  });
-  expect(ways(made).filter((way) => way.startsWith("step-01"))).toEqual([
-    "step-01-c-pot -next*-> step-10-c-cup",
-  ]);
-});
-
-test("a name that says how steps are called misses no file", () => {
-  const made = importOf({
-    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
-    "steps/step-01-pot.md":
-      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
-    "steps/step-02-cup.md": LAST,
-  });
-  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
-  expect(said(made, true)).toEqual([]);
-});
-
       "02-leaf -next*-> 03-cup",
     ],
   ],
