@@ -244,3 +244,19 @@ test("a step that names itself goes on to the next by its number", () => {
     'warning steps/step-01-pot.md:0 names no step after it: "step-02-cup.md" was taken, by its number',
   ]);
 });
+
+test("a step whose menu names the next one further down names it, and nobody is told of its number", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": [
+      "# Pot",
+      "",
+      "- **C1**: Take the pot and proceed",
+      "- **C2**: Mark the step complete and load `step-02-cup.md`",
+      "",
+    ].join("\n"),
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -C2*-> step-02-cup"]);
+  expect(said(made, true)).toEqual([]);
+});

@@ -345,7 +345,9 @@ class GraphWalk {
     if (listed !== undefined) return this.found.connect(path, listed, 0, NEXT);
     const isLast = saysLast(source);
     if (isLast || this.found.helpers.has(path)) return;
-    const next = takeNext(path, nextInOrder(this.tree, path), this.findings);
+    const inOrder = nextInOrder(this.tree, path);
+    const known = inOrder.find((next) => this.found.leads(path, next)); // a later item of its menu names it
+    const next = known ?? takeNext(path, inOrder, this.findings);
     if (next !== undefined) this.found.connect(path, next, 0, NEXT);
   }
 
