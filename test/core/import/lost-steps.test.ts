@@ -260,3 +260,16 @@ test("a step whose menu names the next one further down names it, and nobody is 
   expect(ways(made)).toEqual(["step-01-pot -C2*-> step-02-cup"]);
   expect(said(made, true)).toEqual([]);
 });
+
+test("a file that stands alone below a heading for what is next is the way on", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# Pot\n\nWith the lid of the pot.\n\n## Next Step\n\n./step-03-cup.md\n",
+    "steps/step-02-leaf.md": "# Leaf\n\n## Other cups\n\n./step-03-cup.md\n\n## Next\n\n- `step-03-cup.md`\n",
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-03-cup"]);
+  expect(said(made)).toEqual([
+    "warning steps/step-02-leaf.md:0 no step leads here: it is in the package, but no node",
+  ]);
+});

@@ -47,6 +47,8 @@ const GOES_RIGHT = [
   ),
   new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),
 ];
+/** "## Next step", and below it nothing but what it is. */
+const NEXT_HEADING = /^\s{0,3}#{1,6}\s(?:\d[\d.]{0,4}\s)?(?:next|nächster)\b[^.]{0,30}$/i;
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
 const STANDS_ALONE = [
   new RegExp(
@@ -113,6 +115,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const behind = line.text.slice(token.at + token.text.length);
   if (isPassedOver(lead)) return PASS;
   const leadsOn =
+    (isAlone && NEXT_HEADING.test(before)) ||
     GOES.test(words) ||
     ARROW.test(lead) ||
     ARROW.test(line.text.slice(0, token.at)) ||
