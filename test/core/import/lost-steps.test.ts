@@ -273,3 +273,28 @@ test("a file that stands alone below a heading for what is next is the way on", 
     "warning steps/step-02-leaf.md:0 no step leads here: it is in the package, but no node",
   ]);
 });
+
+test("an installation may call its folder as it likes: the step of the workflow's own path is meant", () => {
+  const texts: Texts = {
+    "src/kitchen/tea/workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "src/kitchen/tea/steps/step-01-pot.md": page(
+      {
+        workflow_path: "{project-root}/{house_folder}/kitchen/tea",
+        nextStepFile: "{workflow_path}/steps/step-02-cup.md",
+        tidyFile: "{project-root}/.house/kitchen/tea/steps/step-03-tidy.md",
+      },
+      "# Pot",
+      "",
+      "If nobody is there, load `{tidyFile}`.",
+    ),
+    "src/kitchen/tea/steps/step-02-cup.md": LAST,
+    "src/kitchen/tea/steps/step-03-tidy.md": LAST,
+    "src/house/kitchen/tea/cups.md": "# Cups",
+  };
+  const made = importOf(texts);
+  expect(ways(made)).toEqual([
+    "step-01-pot -next*-> step-02-cup",
+    "step-01-pot -nobody is there-> step-03-tidy",
+  ]);
+  expect(said(made)).toEqual([]);
+});

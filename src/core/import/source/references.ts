@@ -142,6 +142,8 @@ export class References {
 
   private installed(rest: string): Target {
     const inModule = rest.replace(INSTALLED, "");
+    const inOther = inModule === rest ? this.inEntryFolder(rest.replace(/^[^/]+\//, "")) : undefined;
+    if (inOther !== undefined && this.tree.has(inOther)) return { kind: "file", path: inOther }; // `{tea_folder}/…`: whatever it was installed as
     if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
     const path = this.tree.endingLike(inModule, this.file);
     const isInstalled = inModule !== rest;
