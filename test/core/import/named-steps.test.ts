@@ -346,3 +346,18 @@ test("the steps of a workflow that is called alike and more are not this one's",
     'warning skills/tea/steps/step-01-pot.md:3 names "step-02", which is no step of this workflow: no edge was made. Name the file',
   ]);
 });
+
+test("a step that names files may say the number of an earlier one that it goes back to", () => {
+  const back = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# Pot\n\nLoad `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md":
+      "# Leaf\n\nIf the pot is cold, return to Step 1.\n\nAs in step 3, the cup is warm.\n\nLoad `./step-03-cup.md`.\n",
+    "steps/step-03-cup.md": "# Cup\n\nThe workflow is complete.\n",
+  });
+  expect(back.edges.map(({ from, to, label }) => `${from} ${label} ${to}`)).toEqual([
+    "step-01-pot next step-02-leaf",
+    "step-02-leaf next step-03-cup",
+    "step-02-leaf back step-01-pot",
+  ]);
+});

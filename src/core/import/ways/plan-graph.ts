@@ -22,6 +22,7 @@ import {
 import { type SourceEdge, lacksFirst } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf, workflowBeside } from "../source/source-tree.js";
 import {
+  comesBefore,
   isEntryName,
   isMaterial,
   isStepFile,
@@ -254,7 +255,8 @@ class GraphWalk {
         const [only, ...others] = step.steps;
         if (others.length > 0 && this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to)))
           continue;
-        if (step.form === "number" && namesFiles) {
+        const isBack = directive.label === "back" && only !== undefined && comesBefore(only, path);
+        if (step.form === "number" && namesFiles && !isBack) {
           const isKnown = this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to));
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);
         } else if (only !== undefined && others.length === 0)
