@@ -322,3 +322,11 @@ test("a word that leads on does so in its own sentence", () => {
   );
   expect(to).toEqual(["step-02-leaf"]);
 });
+
+test("the case of what else may be done is not the way's own", () => {
+  const { labels } = potOf(
+    "This completes the pot. Run `./step-02-leaf.md` to enter the next mode, or proceed to another pot if it is cold.",
+    "Load `./step-03-cup.md` if it is warm.",
+  );
+  expect(labels).toEqual(["step-02-leaf: next", "step-03-cup: it is warm"]);
+});

@@ -82,7 +82,7 @@ function whenOf(lead: string, rest: string): string | undefined {
     !OF_ANOTHER.test(said.slice(0, at)) || /\bin (?:which|that) case\b/i.test(said.slice(at));
   const all = [...said.matchAll(CONDITION)];
   const before = all.filter(({ 0: word, index }) => OTHERWISE.test(word) || isOfIt(index));
-  const behind = sentenceIn(rest);
+  const behind = sentenceIn(rest).split(OR_ELSE)[0] ?? "";
   const isInTurn = before.at(-1) !== all.at(-1) && OWN_BEHIND.test(behind);
   const last = isInTurn
     ? undefined
@@ -101,6 +101,9 @@ function whenOf(lead: string, rest: string): string | undefined {
   return /^unless/i.test(found?.[0] ?? "") && isOwn(said, last) ? `unless ${words}` : words;
 }
 
+/** "Run `x.md`, or proceed to the next pot if it is cold": the case is that of the second. */
+const OR_ELSE =
+  /,\s(?:or|oder)\s(?=(?:else\s)?(?:load|go|proceed|continue|move|read|follow|start|open|run|skip|return|end|stop|exit)\b)/i;
 /** "Return to `x.md` if it fails, …": when stands behind the way that it is of. */
 const OF_ANOTHER = /\.md["')\]]{0,4}\s$/;
 /** "After the check load `x.md` if it is warm, `y.md` if it is cold": each has its own behind it. */
