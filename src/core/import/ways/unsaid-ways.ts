@@ -50,7 +50,9 @@ export function unsaidWays(
     }
     if (AFTER_COLON.test(line.text.slice(0, token.at))) led.add(target);
     const known = ways.get(target);
-    if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target, way);
+    const isBetter = known !== undefined && way.isSaid && !known.isSaid && known.label.length > 1;
+    if (known === undefined || isBetter || (known.label.length > 1 && way.label.length === 1))
+      ways.set(target, way);
   }
   const items = [...ways.values()].filter(({ label }) => label.length === 1);
   if (items.length > 0)

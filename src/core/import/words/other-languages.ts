@@ -3,7 +3,7 @@ import { isDenied } from "./denials.js";
 /** Words of languages that are not read as English and German are: what leads on or back, and what says when. */
 
 const FRENCH =
-  "charge[rz]?|lire|lis(?:ez)?|suivre|suis|suivez|exécute[rz]?|passe[rz]?(?= à)|continue[rz]?|poursuiv(?:re|ez|s)|retourne[rz]?|revenir|revenez|reviens|aller|allez|repren(?:dre|ez|ds)";
+  "charge[rz]?|lire|lis(?:ez)?|suivre|suis|suivez|exécute[rz]?|passe[rz]?(?=(?: \\p{L}+)? à)|continue[rz]?|poursuiv(?:re|ez|s)|retourne[rz]?|revenir|revenez|reviens|aller|allez|repren(?:dre|ez|ds)";
 const SPANISH =
   "carg(?:ar|a|ue)|le(?:er|e|a)|seguir|sig(?:ue|a)|ejecut(?:ar|a|e)|continu(?:ar|e)|contin(?:úa|úe)|volver|vuelv(?:e|a)|regres(?:ar|a|e)|(?:ve|ir|vaya|pasa|pasar|pase)(?= al? )|avan(?:zar|za|ce)";
 const PORTUGUESE =

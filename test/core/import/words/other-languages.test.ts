@@ -42,7 +42,7 @@ test.each<[string, string, string?]>([
       "step-03-cup step-04-sip",
     ]);
     expect(made.edges.every(({ isDefault }) => isDefault)).toBe(true);
-    expect(said(made, true)[1]).toBe(how);
+    expect(said(made, true)).toContain(how);
   },
 );
 
@@ -206,4 +206,21 @@ test("a German line whose verb stands at its end leads on", () => {
     "step-02-leaf -otherwise-> step-03-cup",
   ]);
   expect(said(made)).toEqual([]);
+});
+
+test("of the lines that name a step the one that leads there says so, whichever comes first", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "the" },
+      "- Les chemins nus (par ex. `steps/step-01-pot.md`) se résolvent depuis la racine.",
+      "",
+      "Lis intégralement et suis : `./steps/step-01-pot.md` pour commencer.",
+    ),
+    "steps/step-01-pot.md": "# 1\n\nPassez immédiatement à `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md": LAST,
+  });
+  expect(said(made, true)).toEqual([
+    'note SKILL.md:6 leads on to "step-01-pot.md" in another language',
+    'note steps/step-01-pot.md:3 leads on to "step-02-leaf.md" in another language',
+  ]);
 });
