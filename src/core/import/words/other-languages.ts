@@ -48,7 +48,9 @@ export function whenElsewhere(lead: string): string | undefined {
 const NEVER =
   /\b(?:jamais|ne (?:pas|charge\w*|lis\w*)|avant|nunca|jamás|antes|mai|nooit|niet|nigdy)\b|não |не |никогда|不要|切勿|请勿|禁止|之前|하지 마/iu;
 
-/** Whether words against what follows stand in a line, in one of these languages, in the same clause. */
+const SENTENCE_END = /[.!?;]\s|[。；！？]/;
+
+/** Whether words against what follows stand in a line, in one of these languages, in the same sentence. */
 export function deniedElsewhere(lead: string): boolean {
-  return isDenied(lead, NEVER);
+  return isDenied(lead.split(SENTENCE_END).at(-1) ?? "", NEVER);
 }

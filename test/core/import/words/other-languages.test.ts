@@ -224,3 +224,23 @@ test("of the lines that name a step the one that leads there says so, whichever 
     'note steps/step-01-pot.md:3 leads on to "step-02-leaf.md" in another language',
   ]);
 });
+
+test("words against something in a sentence before are none against the way", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Lis et suis : `./steps/step-01-pot.md`"),
+    "steps/step-01-pot.md": "# 1\n\nSuivre `./step-02-leaf.md`\n",
+    "steps/step-02-leaf.md": [
+      "# 2",
+      "",
+      "- **froid** — Avant d'annuler le thé : gardez l'eau. Lisez et suivez `./step-01-pot.md` encore.",
+      "- Ne jamais lire `./step-04-sip.md` ici.",
+      "- **chaud** — Suivez `./step-03-cup.md`.",
+    ].join("\n"),
+    "steps/step-03-cup.md": "# 3\n\nSuivre `./step-04-sip.md`\n",
+    "steps/step-04-sip.md": LAST,
+  });
+  expect(ways(made).filter((way) => way.startsWith("step-02"))).toEqual([
+    "step-02-leaf -next*-> step-03-cup",
+    "step-02-leaf -next-> step-01-pot",
+  ]);
+});
