@@ -336,7 +336,10 @@ test("the steps of a workflow that is called alike and more are not this one's",
     {
       "skills/tea/SKILL.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`."),
       "skills/tea/steps/step-01-pot.md": "# Pot\n\nProceed to step-02.\n",
-      "skills/tea-new/SKILL.md": page({ name: "tea-new", description: "x" }, "Load `./steps/step-01-pot.md`."),
+      "skills/tea-new/SKILL.md": page(
+        { name: "tea-new", description: "x" },
+        "Load `./steps/step-01-pot.md`.",
+      ),
       "skills/tea-new/steps/step-01-pot.md": "# Pot\n\nLoad `./step-02-cup.md`.\n",
       "skills/tea-new/steps/step-02-cup.md": "# Cup\n\nThe workflow is complete.\n",
     },
