@@ -128,9 +128,12 @@ function casesOf(tree: SourceTree, document: string): readonly FirstStep[] {
   if (steps.some((path) => numeralOf(path) !== undefined)) return [];
   const text = tree.text(document);
   const named = steps.filter((path) => text.includes(`${nameOf(folderOf(path))}/${nameOf(path)}`));
-  return named.some((path) => namesStepBeside(tree, path))
-    ? []
-    : named.map((path) => ({ path, label: nameOf(path).replace(/\.md$/, "") }));
+  return named.some((path) => namesStepBeside(tree, path)) ? [] : named.map(asCase);
+}
+
+/** A step that is one of several to choose from, by its name. */
+export function asCase(path: string): FirstStep {
+  return { path, label: nameOf(path).replace(/\.md$/, "") };
 }
 
 /** Of these steps the first; of each of their modes, where the names of all that are numbered have the letter of one. */

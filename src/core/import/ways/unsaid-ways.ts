@@ -1,10 +1,10 @@
 import { MAX_NAMES, tokensInBody } from "../words/body-tokens.js";
 import { wordsUnknownAt } from "../words/directives.js";
-import { firstStepsAmong } from "./first-steps.js";
+import { asCase, firstStepsAmong } from "./first-steps.js";
 import { leadsOnElsewhere, whenElsewhere } from "../words/other-languages.js";
 import type { References, Token } from "../source/references.js";
 import { type SourceLine, type SourceText, withoutMarks } from "../source/source-text.js";
-import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
+import { type SourceTree, folderOf } from "../source/source-tree.js";
 import { comesBefore, numeralOf, resumesRun, stepsBelow } from "../source/step-files.js";
 import { labelOf } from "../words/way-label.js";
 
@@ -61,17 +61,17 @@ export function unsaidWays(
       .concat(...back.values());
   const named = [...ways.keys()];
   const areCases = path === entry.document && named.every((step) => numeralOf(step) === undefined);
-  const first = areCases ? named : firstStepsAmong(named, path).map((step) => step.path);
-  const isOne = first.length === 1;
+  const firsts = areCases ? named.map(asCase) : firstStepsAmong(named, path);
+  const isOne = firsts.length === 1;
+  const labels = new Map(firsts.map(({ path: to, label }) => [to, label]));
   return [...ways.values()]
-    .filter(({ to }) => first.includes(to))
-    .map((way) => ({ ...way, label: isOne ? way.label : caseOf(way), isDefault: isOne }))
+    .flatMap((way) => {
+      const label = labels.get(way.to);
+      if (label === undefined) return [];
+      // Of several one whose line has no word for it is called as its mode, or as its step.
+      return [{ ...way, label: isOne || way.label !== "next" ? way.label : label, isDefault: isOne }];
+    })
     .concat(...back.values());
-}
-
-/** What one of several ways is called: where its line has no word for it, as its step. */
-function caseOf({ to, label }: UnsaidWay): string {
-  return label === "next" ? nameOf(to).replace(/\.md$/, "") : label;
 }
 
 /** What a line says of a way: its letter, or when, where the words for it are known. */

@@ -283,6 +283,23 @@ test("steps that a skill keeps among its references are known by their numbers a
   expect(said(made)).toEqual([]);
 });
 
+test("modes that a document names in no known words are called as modes are", () => {
+  const made = importOf({
+    "SKILL.md": page(
+      { name: "tea", description: "x" },
+      "- 创建 (C): `steps/step-01-c-pot.md` 到 `steps/step-02-c-cup.md`",
+      "- 编辑 (E): `steps/step-10-e-load.md`",
+      "- 验证 (V): `steps/step-20-v-check.md`",
+    ),
+    ...MODES,
+  });
+  expect(ways(made).slice(0, 3)).toEqual([
+    "SKILL -create-> step-01-c-pot",
+    "SKILL -edit-> step-10-e-load",
+    "SKILL -validate-> step-20-v-check",
+  ]);
+});
+
 /* Folders that are called otherwise. */
 
 const BEHIND = (next: string) => `# A phase\n\n## Next Phase\n\nProceed to [the next one](${next}).\n`;
