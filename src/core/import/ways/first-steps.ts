@@ -5,6 +5,7 @@ import {
   isEntryName,
   isNumberedStep,
   isStepFolder,
+  kindOf,
   languageOf,
   modeOf,
   namesStepBeside,
@@ -78,7 +79,8 @@ export function modesBeside(
   return [...folders].flatMap((folder) => {
     const firsts = firstStepsIn(tree, folder, document);
     const areModes = firsts.length > 1 && firsts.some(({ path }) => starts.includes(path));
-    const others = areModes ? firsts.filter(({ path }) => !starts.includes(path)) : [];
+    const begun = new Set(starts.map(kindOf));
+    const others = areModes ? firsts.filter(({ path }) => !begun.has(kindOf(path))) : [];
     return others.map((first) => ({ ...first, isNamed: namesNumbered(text, first.path) }));
   });
 }

@@ -128,6 +128,23 @@ test("modes that a document names by how their files begin are ways on from it, 
   ]);
 });
 
+test("a mode is begun where the document begins it, and not a second time with an earlier step", () => {
+  const made = importOf({
+    "workflow.md": page(
+      { name: "tea" },
+      "- To create: load `./steps/step-01-c-pot.md`",
+      "- To edit: load `./steps/step-10-e-load.md`",
+    ),
+    "steps/step-00-c-check.md": "# Check\n",
+    ...MODES,
+  });
+  expect(ways(made).filter((way) => way.startsWith("workflow"))).toEqual([
+    "workflow -next-> step-01-c-pot",
+    "workflow -next-> step-10-e-load",
+    "workflow -validate-> step-20-v-check",
+  ]);
+});
+
 test("a letter that each step has another of is no mode", () => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Make tea."),
