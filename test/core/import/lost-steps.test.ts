@@ -298,3 +298,24 @@ test("an installation may call its folder as it likes: the step of the workflow'
   ]);
   expect(said(made)).toEqual([]);
 });
+
+test("steps that the document has in a table follow one another by their numbers, and nobody has to look", () => {
+  const made = importOf({
+    "workflow.md": page(
+      { name: "tea" },
+      "| # | Step |",
+      "| --- | --- |",
+      "| 1 | steps/step-1-pot.md |",
+      "| 2 | steps/step-2-cup.md |",
+    ),
+    "steps/step-1-pot.md": "# Pot\n",
+    "steps/step-2-cup.md": "# Cup\n",
+    "steps/step-3-sip.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-1-pot -next*-> step-2-cup", "step-2-cup -next*-> step-3-sip"]);
+  expect(said(made, true)).toEqual([
+    'warning steps/step-2-cup.md:0 names no step after it: "step-3-sip.md" was taken, by its number',
+    'note steps/step-1-pot.md:0 names no step after it: "step-2-cup.md" was taken, by its number',
+    'note workflow.md:0 names its steps, and does not say where they begin: "step-1-pot.md" was taken',
+  ]);
+});

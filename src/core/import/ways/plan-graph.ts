@@ -92,6 +92,8 @@ class GraphWalk {
   private readonly beside: StepsBeside;
   private readonly names: StepNames;
   private readonly lists: StepLists;
+  /** The documents that lead into the steps, and may list them: as one text. */
+  private readonly listed: string;
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
     this.tree = tree;
@@ -103,6 +105,7 @@ class GraphWalk {
     this.beside = new StepsBeside(tree, findings);
     this.names = new StepNames(tree, this.folder);
     this.lists = new StepLists(tree, entry.document, this.document, this.names);
+    this.listed = this.lists.documents.map((path) => tree.text(path)).join("\n");
   }
 
   run(): void {
@@ -349,7 +352,7 @@ class GraphWalk {
     if (isLast || this.found.helpers.has(path)) return;
     const inOrder = nextInOrder(this.tree, path);
     const known = inOrder.find((next) => this.found.leads(path, next)); // a later item of its menu names it
-    const next = known ?? takeNext(path, inOrder, this.findings);
+    const next = known ?? takeNext(path, inOrder, this.listed, this.findings);
     if (next !== undefined) this.found.connect(path, next, 0, NEXT);
   }
 
@@ -363,7 +366,7 @@ class GraphWalk {
     for (const path of this.unasked("behind")) {
       const next = stepBehind(this.tree, path, this.found.edgesFrom(path), this.texts.get(path));
       if (next === undefined || this.found.order.includes(next) || this.found.used.has(next)) continue;
-      this.found.connect(path, takeNext(path, [next], this.findings) ?? next, 0, NEXT);
+      this.found.connect(path, takeNext(path, [next], this.listed, this.findings) ?? next, 0, NEXT);
     }
   }
 

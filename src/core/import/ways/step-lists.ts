@@ -65,6 +65,10 @@ export class StepLists {
     }
   }
 
+  get documents(): readonly string[] {
+    return [...this.byDocument.keys()];
+  }
+
   in(document: string): ListedSteps {
     return this.byDocument.get(document) ?? NOTHING;
   }

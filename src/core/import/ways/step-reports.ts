@@ -163,10 +163,14 @@ export function tellOfUnsaid(path: string, line: number, to: string, findings: I
   findings.add("note", path, line, what);
 }
 
-/** Of the steps behind one that names none after it the first, with a word on why; undefined, with one as well, where several have its number. */
+/**
+ * Of the steps behind one that names none after it the first, with a word on why, which wants no look where the workflow's document names
+ * both; undefined, with one as well, where several have its number.
+ */
 export function takeNext(
   path: string,
   next: readonly string[],
+  document: string,
   findings: ImportFindings,
 ): string | undefined {
   const [first] = next;
@@ -176,7 +180,8 @@ export function takeNext(
   const what = isOne
     ? `: ${named(nameOf(first))} was taken, by its number`
     : `, and ${twins.slice(0, 5).map(named).join(", ")} may be: no edge was made`;
-  findings.add("warning", path, 0, `names no step after it${what}`);
+  const isListed = isOne && [path, first].every((step) => namesNumbered(document, step));
+  findings.add(isListed ? "note" : "warning", path, 0, `names no step after it${what}`);
   return isOne ? first : undefined;
 }
 
