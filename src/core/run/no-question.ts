@@ -38,10 +38,12 @@ const HOLDS_ARGUMENTS = ["arguments", "parameters", "args", "input", "tool_input
 
 /** What asks or requests wherever it stands. */
 const ASKS =
-  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|sag mir|sagen Sie|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
+  /[?？؟⸮՞;]|[[(]y(?:es)?\/no?\b|\b(?:please|tell me|let me know|bitte|sag mir|sagen Sie|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
+/** A key of a menu, as in `[a] Advanced Elicitation, [c] Continue`; no link, index or footnote. */
+const MENU_KEY = /(?<![\p{L}\p{N}\])])\[([a-z])\](?![([:])/giu;
 
 const QUESTION_WORDS = "which|what|who|when|where|why|how|welche[rsn]?|quelle?s?|quale";
-const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?";
+const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|(?:a)?wait(?:ing)?";
 /** What asks or requests where a sentence begins with it. */
 const FIRST_WORDS = String.raw`could|would|should|can|may|shall|(?:do|does|are|is|will) (?:you|i|we|that|this|these|it|there)|enter|press|type|say|name|give|describe|awaiting`;
 /** What may stand before it. */
@@ -66,11 +68,16 @@ const ANNOUNCES = new RegExp(
 
 /** Whether a text asks for anything, sentence by sentence. */
 function asks(text: string): boolean {
-  if (ASKS.test(text)) return true;
+  if (ASKS.test(text) || isMenu(text)) return true;
   return text.split(/[.!\n。！…]+/).some((sentence) => {
     if (LACKS.test(sentence) || (SPOKEN_TO.test(sentence) && MAY_ASK.test(sentence))) return true;
     return !ANNOUNCES.test(sentence) && BEGINS_TO_ASK.test(sentence);
   });
+}
+
+/** One key alone may tick a box. */
+function isMenu(text: string): boolean {
+  return new Set([...text.matchAll(MENU_KEY)].map(([, key = ""]) => key.toLowerCase())).size > 1;
 }
 
 /**
