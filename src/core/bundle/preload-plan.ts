@@ -170,16 +170,18 @@ class Planner {
   }
 
   /**
-   * The YAML with its variables resolved. Where `installed_path` does not lead to the instructions, as in a workflow that was
-   * copied or renamed, and they lie beside the YAML, its own directory stands for `installed_path`.
+   * The YAML with its variables resolved. Its own directory stands for an `installed_path` that is relative, and for one that does not
+   * lead to the instructions where they lie beside the YAML, as in a workflow that was copied or renamed.
    */
   private resolve(path: BundlePath, yaml: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
-    const resolved = inlineVariables(yaml, config);
-    if (!resolved.ok || textAt(yaml, "installed_path") === undefined) return resolved;
-    if (this.leadsNowhere(path, resolved.value) !== true) return resolved;
+    const installedPath = textAt(yaml, "installed_path");
+    if (installedPath === undefined) return inlineVariables(yaml, config);
     const directory = formatAliasPath({ mount: path.mount, segments: path.segments.slice(0, -1) });
-    const moved = inlineVariables({ ...yaml, installed_path: directory }, config);
-    return moved.ok && this.leadsNowhere(path, moved.value) === false ? moved : resolved;
+    const beside = inlineVariables({ ...yaml, installed_path: directory }, config);
+    if (/^\.\/?$/.test(installedPath.trim())) return beside;
+    const resolved = inlineVariables(yaml, config);
+    if (!resolved.ok || this.leadsNowhere(path, resolved.value) !== true) return resolved;
+    return beside.ok && this.leadsNowhere(path, beside.value) === false ? beside : resolved;
   }
 
   /** Whether the instructions are a file that is not there; undefined while that is not known. */

@@ -283,6 +283,24 @@ describe("planPreload", () => {
     });
   });
 
+  test.each([".", "./"])(
+    "an installed_path %j is the directory of the YAML: a model would look for it in its session",
+    (here) => {
+      const loaded = done({
+        [`${HERE}/workflow.yaml`]: {
+          installed_path: here,
+          instructions: "./i.md",
+          step: "{installed_path}/steps-c/step-01.md",
+        },
+        [`${HERE}/i.md`]: "I",
+      });
+      expect(loaded).toMatchObject({
+        instructions: "I",
+        workflowYaml: { installed_path: HERE, step: `${HERE}/steps-c/step-01.md` },
+      });
+    },
+  );
+
   test("without the workflow's file, or with malformed YAML, there is no preload", () => {
     expect(preload(ENGINE).result).toMatchObject({ ok: false, error: { code: "ENOENT" } });
     const files = new Map<string, PreloadFile>([
