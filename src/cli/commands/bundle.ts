@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import {
   type BundleReport,
   type OtherEntry,
@@ -26,7 +26,7 @@ export async function bundleListCommand(dir: string, options: JsonChoice): Promi
     for (const { path, name, title, commands } of report.agents) {
       print(`agent     ${path}  ${name}, ${title}  ${commands.join(" ")}`.trimEnd());
     }
-    printOthers(report);
+    printOthers(report, dir);
     print(`${counted(report.workflows.length, "workflow")}, ${agentsIn(report)}.${told(report)}`);
   }
   return endOf(report, options);
@@ -42,7 +42,7 @@ export async function bundleCheckCommand(dir: string, options: JsonChoice): Prom
       for (const item of errors) print(`error    ${path}  ${item}`);
       for (const item of missing) print(`missing  ${path}  ${item}`);
     }
-    printOthers(report);
+    printOthers(report, dir);
     const lacking = report.workflows.filter(({ missing }) => missing.length > 0).length;
     print(
       `${counted(report.workflows.length, "workflow")}: ${broken.length} with errors, ${lacking} that lack something. ${agentsIn(report)}.${told(report)}`,
@@ -55,14 +55,14 @@ export async function bundleCheckCommand(dir: string, options: JsonChoice): Prom
 const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;
 
 /** What a bundle run does not run as it is, with what to do. */
-function printOthers({ others = [], packages = [], unread = [], complete }: BundleReport): void {
+function printOthers({ others = [], packages = [], unread = [], complete }: BundleReport, dir: string): void {
   for (const { path, name, description, form, remedy } of others) {
     print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
     print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
   }
   for (const path of packages) {
     print(`package   ${path}`);
-    print(`    to run it: interlock run ${shellWord(path, "<package>")}`);
+    print(`    to run it: interlock run ${shellWord(join(dir, path), "<package>")}`);
   }
   for (const path of unread) print(`unread    ${path}  ${UNREAD_ENTRY}`);
   if (complete === false) print(MORE_BELOW);
@@ -97,5 +97,5 @@ async function reportOf(dir: string): Promise<BundleReport> {
   const path = resolve(dir);
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory() !== true) throw new UsageError(`"${dir}" is no directory.`);
-  return checkBundles(path);
+  return checkBundles(path, dir);
 }

@@ -88,9 +88,9 @@ const MAX_TEXT = 2000;
 
 /**
  * Looks at every workflow and agent below a directory: loads each workflow as a run would, checklist included. The directory
- * stands for the project, as for an installation in one.
+ * stands for the project, as for an installation in one. `named` is what it is called where the remedies are typed.
  */
-export async function checkBundles(dir: string): Promise<BundleReport> {
+export async function checkBundles(dir: string, named = "."): Promise<BundleReport> {
   const root = await realpath(dir);
   const files = await findBundleFiles(root);
   const workflows: CheckedWorkflow[] = [];
@@ -110,7 +110,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
     const read = await readAgentFile(file);
     if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
   }
-  const others = entries.flatMap(describeOther);
+  const others = entries.flatMap((entry) => describeOther(entry, named));
   const unread = unreadEntries(source.tree).filter((path) => path.endsWith(".md"));
   const isEmpty = workflows.length + others.length + source.packages.length === 0;
   const other = isEmpty ? await otherForm(root, source) : undefined;
@@ -125,12 +125,12 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   };
 }
 
-function describeOther({ path, name, description, form }: Entry): OtherEntry[] {
+function describeOther({ path, name, description, form }: Entry, named: string): OtherEntry[] {
   if (form === "yaml") return [];
   const remedy =
     form === "agent"
       ? "a persona: import the workflows of its menu"
-      : `interlock package import ${shellWord(path, "<path>")}`;
+      : `interlock package import ${shellWord(join(named, path), "<path>")}`;
   return [{ path, name, description, form, remedy }];
 }
 

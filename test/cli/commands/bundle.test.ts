@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { main } from "../../../src/cli/program.js";
 import { BundleWorld } from "../../fakes/bundle-world.js";
@@ -57,7 +58,8 @@ test("a directory of other forms is listed with what to do, and ends with 1: non
     output = "";
     expect(await main(["bundle", command, world.at("kit")])).toBe(1);
     expect(output).toContain("steps     skills/tea/SKILL.md  tea\n");
-    expect(output).toContain("to run it: interlock package import skills/tea/SKILL.md\n");
+    const tea = join(world.at("kit"), "skills/tea/SKILL.md");
+    expect(output).toContain(`to run it: interlock package import ${tea}\n`);
     expect(output).toContain("skill     .claude/skills/taste/SKILL.md  taste  Tastes.\n");
     expect(output).toContain("persona   bmad-agent-iris/SKILL.md  iris\n");
     expect(output).toContain(
@@ -71,10 +73,24 @@ test("a directory of other forms is listed with what to do, and ends with 1: non
     others: [
       { path: ".claude/skills/taste/SKILL.md", form: "instructions" },
       { path: "bmad-agent-iris/SKILL.md", form: "agent" },
-      { path: "skills/tea/SKILL.md", form: "steps", remedy: "interlock package import skills/tea/SKILL.md" },
+      {
+        path: "skills/tea/SKILL.md",
+        form: "steps",
+        remedy: `interlock package import ${join(world.at("kit"), "skills/tea/SKILL.md")}`,
+      },
     ],
     reason: expect.stringContaining("None of these runs as it is."),
   });
+});
+
+test("what is to be typed leads there from where the command was typed", async () => {
+  world.put("kit/tea/SKILL.md", "---\nname: tea\n---\nBrew it.\n");
+  vi.spyOn(process, "cwd").mockReturnValue(world.at("."));
+  expect(await main(["package", "import", "kit/tea", "--out", "kit/made"])).toBe(0);
+  output = "";
+  expect(await main(["bundle", "list", "kit"])).toBe(1);
+  expect(output).toContain("to run it: interlock package import kit/tea/SKILL.md\n");
+  expect(output).toContain("to run it: interlock run kit/made\n");
 });
 
 test("packages that lie beside what is to be imported are not said to run only then", async () => {

@@ -165,7 +165,7 @@ describe("interlock package import", () => {
     output.text = "";
     expect(await main(["bundle", "list", join(dir, "kit", "imported")])).toBe(1);
     expect(output.text).toBe(
-      "package   tea\n    to run it: interlock run tea\n0 workflows, 0 agents. 1 package.\n" +
+      `package   tea\n    to run it: interlock run ${join(dir, "kit/imported/tea")}\n0 workflows, 0 agents. 1 package.\n` +
         "There are packages here, and no bundle. They run: interlock run <package>\n",
     );
   });
