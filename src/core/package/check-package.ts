@@ -232,6 +232,9 @@ function withoutManifest({ byName }: FileIndex): string {
   if (elsewhere !== undefined)
     return `there is one in ${quote(elsewhere)}: take that folder as the package, or zip what is in it`;
   const source = first("SKILL.md") ?? first("workflow.md");
+  const bundle = first("workflow.yaml");
+  if (source === undefined && bundle !== undefined)
+    return `add it, or run ${quote(bundle)} as it is, if it is BMAD's: interlock bundle run`;
   if (source === undefined) return "add it";
   return `add it, or make a package of the workflow that begins in ${quote(source)}: interlock package import`;
 }

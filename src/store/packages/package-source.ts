@@ -8,24 +8,30 @@ import { listPackage } from "./package-files.js";
 import { type PackageReport, loadNewPackage } from "./package-loader.js";
 
 /** What a path given as a package turns out to be; the path itself may be a link. */
-export type SourceKind = "directory" | "file" | "nothing" | "other";
+export type SourceKind = "directory" | "file" | "text" | "nothing" | "other";
+
+/** What workflows begin with that are no packages. */
+const IS_TEXT = /\.(?:md|ya?ml)$/i;
 
 export async function kindOfSource(source: string): Promise<SourceKind> {
   const entry = await stat(source).catch(() => undefined);
   if (entry === undefined) return "nothing";
   if (entry.isDirectory()) return "directory";
-  return entry.isFile() ? "file" : "other";
+  if (!entry.isFile()) return "other";
+  return IS_TEXT.test(source) ? "text" : "file";
 }
 
 /** What to say of a path that is no package; undefined when it may be one. */
 export function sourceFinding(kind: SourceKind): Finding | undefined {
   if (kind === "directory" || kind === "file") return undefined;
-  const sentence =
-    kind === "nothing"
-      ? "there is no package directory or .bmad archive at this path"
-      : "is neither a directory nor an archive: give one of the two";
-  return errorFinding(WHOLE_PACKAGE, "$", sentence);
+  return errorFinding(WHOLE_PACKAGE, "$", NO_SOURCE[kind]);
 }
+
+const NO_SOURCE = {
+  nothing: "there is no package directory or .bmad archive at this path",
+  text: "is no package: BMAD's workflow.yaml runs with interlock bundle run, and of a workflow.md or a SKILL.md interlock package import makes a package",
+  other: "is neither a directory nor an archive: give one of the two",
+} as const;
 
 /** Checks a package directory or a `.bmad` archive without installing it. */
 export async function checkPackageSource(source: string): Promise<readonly Finding[]> {

@@ -1,5 +1,6 @@
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { readAgentMarkup } from "../../core/bundle/bundle-agent.js";
 import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/source/step-files.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
 import type { ReadSource } from "./read-source.js";
@@ -112,14 +113,35 @@ function linksBelow(path: string, { root, tree }: ReadSource): readonly string[]
   return links.filter((link) => link.startsWith(`${path}${sep}`)).slice(0, MAX_LINKS);
 }
 
-function formOfFile(path: string): string | undefined {
+async function formOfFile(path: string): Promise<string | undefined> {
   if (/\.(?:zip|bmad|skill|tar|t?gz|tar\.\w+|7z|rar)$/i.test(path)) {
     return "It is an archive: unpack it, and name the directory.";
   }
   if (/\.toml$|(?:^|[/\\])\.roomodes$/i.test(path))
     return "If it holds a prompt, put that alone into a SKILL.md in a folder of its own, and import that folder.";
   if (/\.(?:json|ya?ml)$/i.test(path)) return REWRITE;
-  return /\.(?:md|mdc|txt)$/i.test(path) ? `If it holds instructions, ${ALONE}.` : undefined;
+  if (!/\.(?:md|mdc|txt)$/i.test(path)) return undefined;
+  return (await formOfText(path)) ?? `If it holds instructions, ${ALONE}.`;
+}
+
+const MAX_TEXT_BYTES = 1024 * 1024;
+/** What a prompt of an installation loads, which is all that it does. */
+const LOADED =
+  /\{project-root\}\/([^\s"'`{}*]{1,300}\/(?:workflow(?:-[\w-]{1,60})?\.(?:ya?ml|md)|agents\/[^\s"'`{}*]{1,100}\.md))(?![\w/])/;
+
+/** Of an agent, and of a prompt that loads one or a workflow of its project, what is to be typed. */
+async function formOfText(path: string): Promise<string | undefined> {
+  if ((await stat(path)).size > MAX_TEXT_BYTES) return undefined;
+  const text = await readFile(path, "utf8").catch(() => "");
+  const withAgent = "interlock bundle run <workflow.yaml> --agent";
+  if (readAgentMarkup(text).ok)
+    return `It is an agent, and runs with a workflow of its menu: ${withAgent} <this file>`;
+  const loaded = LOADED.exec(text)?.[1];
+  if (loaded === undefined) return undefined;
+  if (/\.ya?ml$/.test(loaded)) return `It loads a workflow of its project: interlock bundle run ${loaded}`;
+  return /\/agents\//.test(loaded)
+    ? `It loads an agent of its project: ${withAgent} ${loaded}`
+    : `It loads a workflow of its project: interlock package import ${loaded}`;
 }
 
 async function firstOf(path: string, names: readonly string[]): Promise<string | undefined> {

@@ -242,6 +242,29 @@ describe("interlock package import", () => {
     }
   });
 
+  test.each([
+    ["<agent name='Bob'><persona/></agent>", "bundle run <workflow.yaml> --agent <this file>"],
+    [
+      "LOAD {project-root}/_bmad/core/tasks/workflow.xml with {project-root}/_bmad/bmm/workflows/4-x/story/workflow.yaml",
+      "interlock bundle run _bmad/bmm/workflows/4-x/story/workflow.yaml",
+    ],
+    [
+      "LOAD the FULL {project-root}/_bmad/bmm/workflows/prd/workflow-create-prd.md, READ it",
+      "interlock package import _bmad/bmm/workflows/prd/workflow-create-prd.md",
+    ],
+    [
+      "LOAD {project-root}/_bmad/bmm/agents/sm.md",
+      "bundle run <workflow.yaml> --agent _bmad/bmm/agents/sm.md",
+    ],
+  ])(
+    "an agent, and a command of an editor that loads one or a workflow, is said to be so: %s",
+    async (text, remedy) => {
+      put("kit/.claude/commands/story.md", `${text}\n`);
+      expect(await run("~/kit/.claude/commands/story.md")).toBe(1);
+      expect(output.text.trimEnd().endsWith(remedy)).toBe(true);
+    },
+  );
+
   test("a file that begins none, an archive and an address are said to be so, with what to do", async () => {
     put("plan.md", "Do it.\n");
     expect(await run("~/plan.md")).toBe(1);

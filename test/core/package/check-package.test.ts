@@ -217,6 +217,9 @@ describe("files that a package names", () => {
   test("a manifest elsewhere is pointed at", () => {
     expect(missingManifest(index).message).toContain("there is one in");
     expect(missingManifest(indexFiles(["x/y"])).message).toMatch(/: add it$/);
+    expect(missingManifest(indexFiles(["desk/workflow.yaml"])).message).toContain(
+      'run "desk/workflow.yaml" as it is, if it is BMAD\'s: interlock bundle run',
+    );
     for (const name of ["SKILL.md", "workflow.md"])
       expect(missingManifest(indexFiles([name, "steps/step-01.md"])).message).toContain(
         `make a package of the workflow that begins in "${name}": interlock package import`,

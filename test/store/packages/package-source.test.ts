@@ -26,5 +26,10 @@ test("a directory and an archive of the same package have the same findings, and
 test("what is neither is said to be so", async () => {
   const dir = await temporaryDirectory();
   expect(await checkPackageSource(join(dir, "none"))).toMatchObject([{ severity: "error", file: "." }]);
+  for (const name of ["workflow.yaml", "SKILL.md"]) {
+    await writeFile(join(dir, name), "name: x\n");
+    const [finding] = await checkPackageSource(join(dir, name));
+    expect(finding?.message).toContain("workflow.yaml runs with interlock bundle run");
+  }
   expect(await checkPackageSource("/dev/null")).toMatchObject([{ severity: "error", file: "." }]);
 });
