@@ -59,24 +59,37 @@ export interface FoundRoots {
  * holds the `workflows` directory; the core is the nearest `core` beside it or above it that has the workflow engine.
  */
 export async function findRoots(workflowFile: string): Promise<FoundRoots> {
-  const bundleRoot = bundleRootOf(workflowFile) ?? (await nearestRoot(dirname(workflowFile)));
+  const bundleRoot = (await bundleRootOf(workflowFile)) ?? (await nearestRoot(dirname(workflowFile)));
   const coreRoot = await findCore(bundleRoot);
   return coreRoot === undefined ? { bundleRoot } : { bundleRoot, coreRoot };
 }
 
-function bundleRootOf(workflowFile: string): string | undefined {
-  const names = dirname(workflowFile).split(sep);
-  const at = names.findLastIndex((name) => /^workflows(?:-|$)/.test(name));
-  return at <= 0 ? undefined : names.slice(0, at).join(sep) || sep;
+/** What holds the `workflows` directory that a workflow lies in. */
+async function bundleRootOf(workflowFile: string): Promise<string | undefined> {
+  for (let at = dirname(workflowFile); dirname(at) !== at; at = dirname(at)) {
+    if (await endsBundle(at)) return undefined;
+    if (/^workflows(?:-|$)/.test(basename(at))) return isTopmost(dirname(at)) ? undefined : dirname(at);
+  }
+  return undefined;
 }
 
-/** Where there is no `workflows` directory: the next directory that holds a config or agents, else the workflow's own. */
+/** A repository, and a hidden directory such as `.claude`, are in nobody's bundle: a directory of that name above is where projects lie. */
+async function endsBundle(dir: string): Promise<boolean> {
+  return (basename(dir).startsWith(".") && basename(dir) !== ".bmad") || leadsSomewhere(join(dir, ".git"));
+}
+
+function isTopmost(dir: string): boolean {
+  return dirname(dir) === dir;
+}
+
+/** Where there is no `workflows` directory: the next directory that is a skill, or holds a config or agents, else the workflow's own. */
 async function nearestRoot(dir: string): Promise<string> {
   let at = dir;
   for (let level = 0; level < 4; level += 1) {
-    for (const name of ["config.yaml", "bundle.yaml", "module.yaml", "agents"]) {
+    for (const name of ["SKILL.md", "config.yaml", "bundle.yaml", "module.yaml", "agents"]) {
       if (await leadsSomewhere(join(at, name))) return at;
     }
+    if (await endsBundle(at)) return dir;
     at = dirname(at);
   }
   return dir;

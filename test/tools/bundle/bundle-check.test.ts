@@ -39,6 +39,24 @@ describe("findRoots", () => {
   });
 });
 
+test.each([
+  [
+    "workflows/shop/.claude/skills/tea/workflow.yaml",
+    "workflows/shop/.claude/skills/tea",
+    ".claude/agents/a.md",
+  ],
+  ["workflows/shop/story/workflow.yaml", "workflows/shop/story", ".git/HEAD"],
+  ["workflows/story/workflow.yaml", "workflows/story", "../.git/HEAD"],
+])(
+  "%s has its root in %s: a directory of that name above the project, or that is one, is none",
+  async (file, root, beside) => {
+    world.put(`x/${file}`, "name: a\n");
+    world.put(`x/workflows/shop/${beside}`, "");
+    world.put("x/workflows/shop/.claude/skills/tea/SKILL.md", "");
+    expect(await findRoots(world.at(`x/${file}`))).toEqual({ bundleRoot: world.at(`x/${root}`) });
+  },
+);
+
 describe("checkBundles", () => {
   test("every workflow and agent, with what is missing", async () => {
     rmSync(world.at("room/bmad/desk/workflows/intake/checklist.md"));
