@@ -26,6 +26,8 @@ export async function bundleListCommand(dir: string, options: JsonChoice): Promi
     for (const { path, name, title, commands } of report.agents) {
       print(`agent     ${path}  ${name}, ${title}  ${commands.join(" ")}`.trimEnd());
     }
+    for (const { path, error } of report.agentErrors ?? [])
+      print(`agent     ${path}  (cannot be read)  ${error}`);
     printOthers(report, dir);
     print(`${counted(report.workflows.length, "workflow")}, ${agentsIn(report)}.${told(report)}`);
   }
@@ -42,6 +44,7 @@ export async function bundleCheckCommand(dir: string, options: JsonChoice): Prom
       for (const item of errors) print(`error    ${path}  ${item}`);
       for (const item of missing) print(`missing  ${path}  ${item}`);
     }
+    for (const { path, error } of report.agentErrors ?? []) print(`error    ${path}  ${error}`);
     printOthers(report, dir);
     const lacking = report.workflows.filter(({ missing }) => missing.length > 0).length;
     print(
@@ -49,7 +52,8 @@ export async function bundleCheckCommand(dir: string, options: JsonChoice): Prom
     );
   }
   const end = endOf(report, options);
-  return broken.length === 0 && report.unread === undefined ? end : EXIT.failed;
+  const isWhole = broken.length === 0 && report.unread === undefined && report.agentErrors === undefined;
+  return isWhole ? end : EXIT.failed;
 }
 
 const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;

@@ -49,6 +49,8 @@ export interface OtherEntry {
 export interface BundleReport {
   readonly workflows: readonly CheckedWorkflow[];
   readonly agents: readonly CheckedAgent[];
+  /** Files of agents that cannot be read, each with the reason. Absent where there are none. */
+  readonly agentErrors?: readonly { readonly path: string; readonly error: string }[];
   /** Absent where there are none. */
   readonly others?: readonly OtherEntry[];
   /** Directories that are packages, made by an import for one. Absent where there are none. */
@@ -85,6 +87,7 @@ export function nothingRuns({
 }
 
 const MAX_TEXT = 2000;
+const IS_AGENT = /\.agent\.ya?ml$/;
 
 /**
  * Looks at every workflow and agent below a directory: loads each workflow as a run would, checklist included. The directory
@@ -106,9 +109,14 @@ export async function checkBundles(dir: string, named = "."): Promise<BundleRepo
     if (!described.has(dirname(file)) || !namesNoInstructions(checked.errors)) workflows.push(checked);
   }
   const agents: CheckedAgent[] = [];
+  const agentErrors: { path: string; error: string }[] = [];
   for (const file of files.agents) {
     const read = await readAgentFile(file);
-    if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
+    const path = relative(root, file).split(sep).join("/");
+    if (read.ok) agents.push(...read.value.map((agent) => describeAgent(path, agent)));
+    // What holds no agent may be something else by that name.
+    else if (IS_AGENT.test(path) && read.error.code !== "E_AGENT_NOT_FOUND")
+      agentErrors.push({ path, error: read.error.message });
   }
   const others = entries.flatMap((entry) => describeOther(entry, named));
   const unread = unreadEntries(source.tree).filter((path) => path.endsWith(".md"));
@@ -117,6 +125,7 @@ export async function checkBundles(dir: string, named = "."): Promise<BundleRepo
   return {
     workflows,
     agents,
+    ...(agentErrors.length === 0 ? {} : { agentErrors }),
     ...(others.length === 0 ? {} : { others }),
     ...(source.packages.length === 0 ? {} : { packages: source.packages }),
     ...(other === undefined ? {} : { other }),
@@ -167,7 +176,7 @@ function textAt(object: JsonObject | null, key: string): string {
 
 function describeAgent(path: string, agent: BundleAgent): CheckedAgent {
   return {
-    path: path.split(sep).join("/"),
+    path,
     name: oneLine(agent.name),
     title: oneLine(agent.title),
     commands: agent.commands.map(({ trigger }) => oneLine(trigger)),

@@ -39,6 +39,17 @@ test("bundle check ends with 1 when a workflow cannot be run, bundle list does n
   expect(output).toContain("3 workflows, 1 agent.");
 });
 
+test("an agent of a module's source with malformed YAML is named, and bundle check ends with 1", async () => {
+  world.put("room/bmad/desk/agents/ed.agent.yaml", "agent:\n  metadata: {name: Ed\n");
+  world.put("room/bmad/desk/agents/other.agent.yaml", "kind: of something else\n");
+  expect(await main(["bundle", "check", world.at("room")])).toBe(1);
+  expect(output).toMatch(/^error {4}bmad\/desk\/agents\/ed\.agent\.yaml {2}ed\.agent\.yaml, line \d/m);
+  expect(output).not.toContain("other.agent.yaml");
+  output = "";
+  expect(await main(["bundle", "list", world.at("room")])).toBe(0);
+  expect(output).toMatch(/^agent {5}bmad\/desk\/agents\/ed\.agent\.yaml {2}\(cannot be read\)/m);
+});
+
 test.each(["nowhere", "room/README.md"])("%s is no directory: wrong usage", async (name) => {
   expect(await main(["bundle", "check", world.at(name)])).toBe(2);
 });
