@@ -70,7 +70,7 @@ function renderRunning(yolo: boolean): string {
 }
 
 const STOPS = [
-  "3. Stop and wait at every <ask> and <template-output>: save first, then answer in plain text without a tool call, showing the section or putting the question. The run waits for the user's answer, then go on. The same where a step says to wait or to confirm.",
+  "3. Stop and wait at every <ask> and <template-output>: save first, then answer in plain text without a tool call, with the question, or with the section and the engine's menu or a question whether to go on: a text that asks nothing is no stop. The run waits for the user's answer, then go on. The same where a step says to wait or to confirm.",
 ];
 
 const YOLO_STOPS = [
