@@ -1,9 +1,11 @@
-import { basename, dirname } from "node:path";
+import { basename, posix } from "node:path";
 import type { OpenRunInput } from "../contract/activities.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { pickCommand } from "../core/bundle/bundle-agent.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
+import { loadAgent } from "../tools/bundle/bundle-agent-file.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { permittedBundle } from "../tools/bundle/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
@@ -38,7 +40,7 @@ export async function openBundleRun(
       projectRoot,
       bundleRoot,
       workflowPath,
-      workflowRef: basename(dirname(workflowPath)),
+      workflowRef: workflowNameOf((await picked(agentFile, input.input)) ?? workflowPath, bundleRoot),
       activeAgentId,
       ...defined({ coreRoot, agentFile, sessionId, outputRoot }),
     }),
@@ -56,6 +58,18 @@ export async function openBundleRun(
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
     ...defined({ models }),
   };
+}
+
+/** The workflow that the first words pick of the agent's menu. An agent that cannot be read is told of where its session is opened. */
+async function picked(agentFile: string | undefined, words = ""): Promise<string | undefined> {
+  const agent = agentFile === undefined ? undefined : await loadAgent(agentFile);
+  return agent?.ok === true ? pickCommand(agent.value, words)?.workflow : undefined;
+}
+
+/** What people call a workflow: by its directory, which may be the bundle itself. */
+function workflowNameOf(path: string, bundleRoot: string): string {
+  const directory = /\.ya?ml$/i.test(path) ? posix.dirname(path) : path;
+  return basename(directory === "{bundle-root}" ? bundleRoot : directory);
 }
 
 /** The newest files of a run's session, as its model names them. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
@@ -9,7 +9,7 @@ import { findBundleFiles, findRoots } from "../../src/tools/bundle/bundle-discov
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, copyRoom, openBench, until } from "./harness.js";
 import { ROOT } from "./shell.js";
 
 const INTAKE = "{bundle-root}/workflows/intake/workflow.yaml";
@@ -155,6 +155,16 @@ describe("a bundle run on a real Temporal server", () => {
     expect(directive).toContain(`- workflow: ${workflow}\n`);
     expect(directive).toContain("- command: *reading-list\n");
     expect((await bench.session(run)).manifest).toMatchObject({ workflow, status: "complete" });
+    expect((await run.state()).workflowRef).toBe("reading-list");
+  });
+
+  test("a workflow that is its own bundle is called as its directory is", async () => {
+    const bench = await openBench([save("x"), DONE]);
+    const { bundleRoot } = await copyRoom(dirname(bench.store.dir));
+    const own = { bundleRoot: join(bundleRoot, "workflows/intake"), workflowPath: "workflow.yaml" };
+    const run = await bench.startBundle(own);
+    await run.result();
+    expect(await run.state()).toMatchObject({ packageId: "bundle:intake", workflowRef: "intake" });
   });
 
   test("yolo is in the directive and in the rules", async () => {
