@@ -94,7 +94,7 @@ function listOfVariables(): string {
 /** A brace in a name is a placeholder that somebody forgot to fill in. */
 function placeholderIn(segments: readonly string[]): string | undefined {
   for (const segment of segments) {
-    const found = /\{[^{}]*\}?/.exec(segment)?.[0];
+    const found = /\{\{[^{}]*\}{0,2}|\{[^{}]*\}?/.exec(segment)?.[0];
     if (found !== undefined) return found;
   }
   return undefined;

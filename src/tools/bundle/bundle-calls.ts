@@ -54,9 +54,20 @@ async function readBundleFile(
   if (!path.ok) return refusedCall(path.error);
   const name = formatAliasPath(path.value);
   const read = await runOnPath(path.value, "read", () => readTextFile(place.workspace, path.value));
-  if (!read.ok) return refusedCall(read.error, name);
+  if (!read.ok) {
+    const isBare = path.value.mount === "session-folder" && !text.trimStart().startsWith("{");
+    const { code, message } = read.error;
+    return refusedCall(
+      code === "ENOENT" && isBare ? { code, message: `${message} ${BARE}` } : read.error,
+      name,
+    );
+  }
   return { result: { success: true, path: name, content: read.value.text, size: read.value.bytes } };
 }
+
+/** A workflow's own files name others of it so. */
+const BARE =
+  "A path without a variable lies there: one of the workflow's own files begins with the directory of its workflow.yaml, {bundle-root}/….";
 
 async function preload({ place }: BundleEnvironment, text: string): Promise<CallOutcome<BundleToolResult>> {
   const path = workflowPath(place, text);

@@ -78,6 +78,8 @@ describe("parseBundlePath", () => {
     const message = unknown.ok ? "" : unknown.error.message;
     for (const name of ["{bundle-root}", "{core-root}", "{project-root}", "{session-folder}"])
       expect(message).toContain(name);
+    const mustache = parseBundlePath("epics/{{epic_num}}.md", LAYOUT);
+    expect(mustache.ok ? "" : mustache.error.message).toMatch(/^\{\{epic_num\}\} is no path variable\./);
     const misplaced = parseBundlePath("a/{core_root}/b", LAYOUT);
     expect(misplaced.ok ? "" : misplaced.error.message).toContain("alone at the beginning");
   });

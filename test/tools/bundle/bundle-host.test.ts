@@ -71,6 +71,10 @@ describe("read_file", () => {
     expect(errorOf(await read("{bundle-root}/nowhere/x.md"))).toContain(
       "{bundle-root} holds agents/, config.yaml, workflows/.",
     );
+    expect(errorOf(await read("./checklist.md"))).toContain(
+      "one of the workflow's own files begins with the directory of its workflow.yaml",
+    );
+    expect(errorOf(await read("{session-folder}/checklist.md"))).not.toContain("begins with the directory");
     expect(errorOf(await read("{bundle-root}/workflows"))).toContain(
       "is a directory. It holds intake/, reading-list/.",
     );
