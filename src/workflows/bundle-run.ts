@@ -12,7 +12,8 @@ import { openRecord } from "./open-record.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
-const GOES_ON = "The run was interrupted here and goes on now.";
+const GOES_ON =
+  "The run was interrupted here and goes on now. If your last answer was a question to the user, nobody has answered it: ask it again.";
 
 /** Runs a workflow that the model orchestrates itself (contracts §13): one long visit, until it is done. */
 export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunResult> {

@@ -439,6 +439,20 @@ describe("a bundle run whose model fails", () => {
     expect(Object.fromEntries(found)).toMatchObject({ RunAgent: "iris", RunNode: "workflow" });
   });
 
+  test("cancelled while it asked: the model is told that its question is open, and not to go on as if it were answered", async () => {
+    const bench = await openBench([PRELOAD, QUESTION, QUESTION]);
+    const run = await bench.startBundle();
+    await until(run, "waiting-user");
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    const again = await bench.client.retry(run.runId);
+    await until(again, "waiting-user");
+    expect(texts(bench.model.requests.at(-1), "system").at(-1)).toMatch(
+      /nobody has answered it: ask it again\.$/,
+    );
+    await again.finish();
+  });
+
   test("at its very first turn: the retry says the user's words once", async () => {
     const bench = await openBench([{ status: 401 }, save("x"), DONE]);
     const run = await bench.startBundle({ input: "intake" });
