@@ -5,7 +5,8 @@ import type { PendingActivity } from "../../client/runs/pending-work.js";
 import { defined } from "../../core/defined.js";
 import { nextPause } from "../../core/pace.js";
 import type { LiveAnswer } from "../../store/runs/live-answer.js";
-import { MODEL_TURN, type Standing, type WatchedAnswer, waitsForWorker } from "../report/waiting-words.js";
+import { MODEL_TURN, type Standing, type WatchedAnswer } from "../report/waiting-words.js";
+import { waitsForWorker } from "../session/work-words.js";
 
 /** Where somebody who follows a run sees what it waits for. */
 export interface WorkSource {

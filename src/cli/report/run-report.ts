@@ -17,7 +17,8 @@ import { isRefusedStart } from "../../contract/signed.js";
 import type { RunStatus } from "../../store/runs/status-file.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import { print, printLabelled } from "../terminal/output.js";
-import { countedAlike, failureWords, workWords } from "./waiting-words.js";
+import { countedAlike } from "./waiting-words.js";
+import { failureWords, workWords } from "../session/work-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {

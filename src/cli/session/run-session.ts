@@ -20,6 +20,8 @@ import { remoteReader } from "./remote-reader.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
 import { taskFailureWords } from "./standstill-words.js";
+import type { PendingWork } from "../../client/runs/pending-work.js";
+import { failureWords, waitsForWorker, workWords } from "./work-words.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {
@@ -208,6 +210,17 @@ export function referenceOf(known: RunMetadata | undefined): RunReference | unde
 
 const SILENCE_MS = 5_000;
 
+/** Why an action is still waited for: nobody takes it, or the run is at something that comes first, such as a model call that is let end. */
+function silenceWords(runId: string, work: PendingWork, taskQueue: string): string {
+  if (work.taskFailure !== undefined) return taskFailureWords(runId, work.taskFailure);
+  const now = Date.now();
+  const [activity] = waitsForWorker(work, now) ? [] : work.activities;
+  if (activity === undefined)
+    return `No worker of the task queue "${taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
+  const failure = failureWords(activity);
+  return `The run is at ${workWords(activity, now)}.${failure === undefined ? "" : ` ${failure}`} Waiting. Ctrl-C stops waiting.`;
+}
+
 /** What an action that a worker has to answer gives, unless Ctrl-C comes first. */
 export async function unlessInterrupted<T>(
   { signal, session, run }: Pick<RunSession, "signal" | "session" | "run">,
@@ -217,8 +230,7 @@ export async function unlessInterrupted<T>(
   const tellWhy = async (): Promise<void> => {
     const work = await run.pendingWork({ signal: AbortSignal.timeout(SILENCE_MS) }).catch(() => undefined);
     if (work === undefined) return; // Temporal is away, and that is said
-    const nobody = `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
-    printNote(work.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
+    printNote(silenceWords(run.runId, work, session.client.taskQueue));
   };
   const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
   try {

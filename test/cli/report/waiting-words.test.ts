@@ -5,8 +5,8 @@ import {
   type WatchedAnswer,
   noticesOf,
   waitingLines,
-  waitsForWorker,
 } from "../../../src/cli/report/waiting-words.js";
+import { waitsForWorker } from "../../../src/cli/session/work-words.js";
 import type { PendingActivity } from "../../../src/client/runs/pending-work.js";
 
 const NOW = Date.parse("2026-03-04T05:06:42.000Z");
