@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { WrongUsage, commandLine, expectKnown, namesIn } from "./usage.mjs";
 
 const USAGE =
-  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 4] [--keep] [--no-mount]\n" +
+  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 4] [--keep] [--no-mount] [--beside DIRECTORY,…]\n" +
   "       npm run chaos -- --check DIRECTORY\n" +
   "       npm run chaos -- --mutants [NAME,…]";
 
@@ -18,6 +18,7 @@ const OPTIONS = {
   seed: { type: "string", default: String(Date.now() % 1_000_000) },
   "no-mount": { type: "boolean", default: false },
   keep: { type: "boolean", default: false },
+  beside: { type: "string", default: "" },
   check: { type: "string" },
   mutants: { type: "boolean", default: false },
 };
@@ -26,7 +27,7 @@ function expectThat(isSo, sentence) {
   if (!isSo) throw new WrongUsage(sentence);
 }
 
-const { values, check, mutants } = commandLine(USAGE, (args) => {
+const { values, check, mutants, beside } = commandLine(USAGE, (args) => {
   const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
   const { runs, workers, minutes, seed } = values;
   expectThat(/^[1-9]\d{0,4}$/.test(runs), "--runs is a whole number above 0, of at most five digits.");
@@ -45,7 +46,14 @@ const { values, check, mutants } = commandLine(USAGE, (args) => {
     check === "" || existsSync(join(check, "evidence.json")),
     `${check} holds no evidence of a chaos run. Name a directory that --keep or a failure has left.`,
   );
-  return { values, check, mutants };
+  const beside = values.beside.split(",").flatMap((dir) => (dir === "" ? [] : [resolve(dir)]));
+  for (const dir of beside) {
+    expectThat(
+      existsSync(join(dir, "dist/cli/main.js")),
+      `${dir} holds no build: name a checkout with its dist/.`,
+    );
+  }
+  return { values, check, mutants, beside };
 });
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -67,6 +75,7 @@ run([vitest, "run", "--config", "vitest.chaos.config.ts", file], {
   INTERLOCK_CHAOS_SEED: values.seed,
   INTERLOCK_CHAOS_KEEP: String(values.keep),
   INTERLOCK_CHAOS_MOUNT: String(!values["no-mount"]),
+  INTERLOCK_CHAOS_BESIDE: beside.join(","),
   INTERLOCK_CHAOS_CHECK: check,
   INTERLOCK_CHAOS_MUTANTS: mutants.join(","),
 });

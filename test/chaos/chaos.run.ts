@@ -38,6 +38,7 @@ async function perform(): Promise<readonly string[]> {
     minutes: Number(env["INTERLOCK_CHAOS_MINUTES"] ?? 5),
     workers: Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 4),
     mayMount: env["INTERLOCK_CHAOS_MOUNT"] !== "false",
+    others: (env["INTERLOCK_CHAOS_BESIDE"] ?? "").split(",").filter((dir) => dir !== ""),
     say,
   });
   const reasons = await check(aftermath.evidence);

@@ -7,6 +7,7 @@ import { InterlockClient } from "../../src/client/client.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
+import { openArchivist } from "./archivist.js";
 import { type Disk, openDisk } from "./disk.js";
 import { type Evidence, writeEvidence } from "./evidence.js";
 import { MODEL_TIMEOUT_SECONDS, startFaultyModel } from "./faulty-model.js";
@@ -27,6 +28,8 @@ export interface ChaosOptions {
   readonly workers: number;
   /** A small file system may be mounted; else the workers' files are limited. */
   readonly mayMount: boolean;
+  /** Checkouts of other builds, each with its `dist/`, whose workers work beside those of this one. */
+  readonly others: readonly string[];
   readonly say: (line: string) => void;
 }
 
@@ -129,7 +132,9 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
     hitsDir,
     random: randomFrom(`${seed}/troupe`),
     isArmed: true,
+    others: options.others,
   });
+  const archivist = openArchivist({ build, storeDir, dir, random: randomFrom(`${seed}/archivist`) });
   const startedAt = Date.now();
   const chaosMs = options.minutes * 60_000;
   const troubled = AbortSignal.timeout(chaosMs);
@@ -156,7 +161,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
       ),
     SAY_EVERY_MS,
   );
-  const keeping = housekeeper.work(troubled);
+  const keeping = Promise.all([housekeeper.work(troubled), archivist.work(troubled)]);
   const deeds = await monkey(
     { random: randomFrom(`${seed}/monkey`), troupe, server, disk, stops: 0 },
     troubled,
@@ -171,6 +176,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   await housekeeper.finish();
   await operator.exportHistories(historiesDir);
   await troupe.end();
+  await archivist.finish();
   disk.settle();
   await client.close();
   await model.close();
@@ -188,6 +194,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
         ...Object.fromEntries(troupe.figures),
         ...Object.fromEntries(operator.figures),
         ...Object.fromEntries(housekeeper.figures),
+        ...Object.fromEntries(archivist.figures),
       },
       ...failpoints,
     },
@@ -195,6 +202,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
     ledger: surroundings.ledger(),
     packages,
     pruned: housekeeper.pruned,
+    ofBackups: archivist.findings,
     keptDir,
     storeDir,
     projectsDir,

@@ -164,6 +164,7 @@ describe("a store after runs were pruned and garbage collected", () => {
       operations: [operations],
       packages: [installed],
       pruned: isPruned ? [far.runId] : [],
+      ofBackups: [],
       requests: [],
       workers: [],
       figures: { faults: {}, hits: {}, struck: {} },

@@ -13,8 +13,9 @@ export async function checkStore({
   pruned,
   operations,
   plan,
+  ofBackups,
 }: Evidence): Promise<readonly Finding[]> {
-  const findings = [...checkLeftovers(await readdir(storeDir), "the store")];
+  const findings = [...ofBackups, ...checkLeftovers(await readdir(storeDir), "the store")];
   for (const name of await readdir(join(storeDir, "projects")).catch(() => [])) {
     const dir = join(storeDir, "projects", name);
     findings.push(...checkLeftovers(await readdir(dir), "the store"));

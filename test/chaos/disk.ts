@@ -11,6 +11,8 @@ export interface Disk {
   readonly kind: "small file system" | "limit on file sizes";
   /** Workers cannot write until it is freed. */
   fill(workers: readonly number[]): Promise<void>;
+  /** Nobody can write until it is freed, as after an error of the device; false where that cannot be had. */
+  freeze(): Promise<boolean>;
   free(): Promise<void>;
   /** Makes it a directory like any other. */
   settle(): void;
@@ -18,6 +20,7 @@ export interface Disk {
 }
 
 const SIZE_MIB = 192;
+const FREEZING_ATTEMPTS = 200;
 /** Longer files cannot grow, shorter ones only up to it. */
 const FILE_LIMIT_BYTES = 1_024;
 
@@ -45,6 +48,12 @@ function smallFileSystem(dir: string): Disk {
     isMounted = false;
     rmdirSync(dir);
   }
+  function remounted(how: "ro" | "rw"): Promise<boolean> {
+    return run("mount", ["-o", `remount,${how}`, dir]).then(
+      () => true,
+      () => false,
+    );
+  }
   return {
     dir,
     kind: "small file system",
@@ -56,7 +65,14 @@ function smallFileSystem(dir: string): Disk {
         // full, as it should be
       }
     },
+    async freeze() {
+      for (let attempt = 0; attempt < FREEZING_ATTEMPTS; attempt += 1) {
+        if (await remounted("ro")) return true; // refused while a file is open to be written
+      }
+      return false;
+    },
     async free() {
+      await remounted("rw");
       rmSync(ballast, { force: true });
     },
     settle() {
@@ -87,6 +103,7 @@ function limitedFiles(dir: string): Disk {
       limited = workers;
       await limit(workers, String(FILE_LIMIT_BYTES));
     },
+    freeze: () => Promise.resolve(false),
     async free() {
       await limit(limited, "unlimited");
       limited = [];

@@ -1,5 +1,6 @@
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Finding } from "./finding.js";
 import type { ChaosPlan } from "./plan.js";
 
 /** Everything the checker looks at beside the store and the projects: it needs no process that took part. */
@@ -15,6 +16,8 @@ export interface Evidence {
   readonly packages: readonly InstalledVersions[];
   /** The ids of the runs that were pruned. */
   readonly pruned: readonly string[];
+  /** What was wrong with stores that were restored from backups. */
+  readonly ofBackups: readonly Finding[];
   /** What was kept of them before: for each a directory like its project's in the store, with this one run in it. */
   readonly keptDir: string;
   /** Where the store is. */

@@ -48,7 +48,15 @@ export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence
     }
   }
   const figures = { faults: {}, hits: {}, struck: {} };
-  const nothing = { requests: [], workers: [], figures, ledger: {}, pruned: [], keptDir: join(dir, "kept") };
+  const nothing = {
+    requests: [],
+    workers: [],
+    figures,
+    ledger: {},
+    pruned: [],
+    ofBackups: [],
+    keptDir: join(dir, "kept"),
+  };
   return { plan, operations, notices, packages, ...nothing, storeDir, projectsDir, historiesDir };
 }
 

@@ -2,7 +2,7 @@ import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Store } from "../../src/store/store.js";
-import type { ArmedBuild } from "../crash/armed-build.js";
+import { type ArmedBuild, killAfter } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import type { StoreTask } from "../crash/store-task.js";
 import type { Random } from "./random.js";
@@ -106,9 +106,11 @@ export function openHousekeeper(options: HousekeeperOptions): Housekeeper {
     const point = isFirst ? "prune.moved" : random.pick(POINTS);
     const at = { name: point, hit: isFirst ? 1 : random.between(1, 3), action: "kill" } as const;
     const arming: Arming = { hitsFile, ...(atPoint ? { at } : {}) };
-    const end = dies && !atPoint ? AbortSignal.timeout(random.between(100, LONGEST_LIFE_MS)) : undefined;
+    const lifeMs = random.between(100, LONGEST_LIFE_MS);
     try {
-      return (await build.runTask(task, arming, end)) ?? "killed";
+      return (
+        (await build.runTask(task, arming, dies && !atPoint ? killAfter(lifeMs) : undefined)) ?? "killed"
+      );
     } catch {
       count("housekeeping that failed"); // the disk was full
       return "failed";

@@ -1,4 +1,5 @@
 import { FAILPOINTS } from "../../src/core/failpoint.js";
+import { ARCHIVING } from "./archivist.js";
 import type { RunVerdict, Verdict } from "./checker.js";
 import type { Figures } from "./evidence.js";
 import { MODEL_FAULTS } from "./faulty-model.js";
@@ -16,6 +17,7 @@ export const FAULT_KINDS: readonly string[] = [
   "fill the disk",
   ...DEEDS_OF_USERS,
   ...HOUSEKEEPING,
+  ...ARCHIVING,
 ];
 
 const CONFIRMED_SHARE = 0.9;

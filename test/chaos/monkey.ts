@@ -10,6 +10,7 @@ const DEEDS = [
   { what: "stop a worker", weight: 8 },
   { what: "restart the server", weight: 2 },
   { what: "fill the disk", weight: 3 },
+  { what: "make the disk read-only", weight: 3 },
 ] as const;
 type Deed = (typeof DEEDS)[number]["what"];
 
@@ -62,6 +63,11 @@ async function act(deed: Deed, stage: Stage, figures: Map<string, number>): Prom
       break;
     case "fill the disk":
       await disk.fill(troupe.pids);
+      await pause(random.between(500, 5_000));
+      await disk.free();
+      break;
+    case "make the disk read-only":
+      if (!(await disk.freeze())) return;
       await pause(random.between(500, 5_000));
       await disk.free();
       break;

@@ -110,6 +110,7 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
       ledger: surroundings.ledger(),
       packages,
       pruned: housekeeper.pruned,
+      ofBackups: [],
       keptDir,
       storeDir,
       projectsDir,

@@ -5,6 +5,7 @@ import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import type { WorkerLife } from "./evidence.js";
+import { startOtherWorker } from "./other-build.js";
 import type { Random } from "./random.js";
 
 /** Worker processes that are killed and stopped, and always come back. */
@@ -30,6 +31,8 @@ export interface TroupeOptions {
   readonly hitsDir: string;
   readonly random: Random;
   readonly isArmed: boolean;
+  /** Checkouts of other builds: while there is trouble, every other worker is of one of them. */
+  readonly others?: readonly string[];
 }
 
 interface Member {
@@ -38,6 +41,7 @@ interface Member {
   };
   readonly arming: Arming;
   readonly victim: Victim;
+  readonly isOther: boolean;
   isStopped: boolean;
   isGone: boolean;
 }
@@ -45,7 +49,8 @@ interface Member {
 const OF_WORKER = FAILPOINTS.filter((name) => !/^(?:package|prune)\./.test(name));
 const SWEEP_MS = 4_000;
 
-export function openTroupe({ size, build, environment, hitsDir, random, isArmed }: TroupeOptions): Troupe {
+export function openTroupe(options: TroupeOptions): Troupe {
+  const { size, build, environment, hitsDir, random, isArmed, others = [] } = options;
   mkdirSync(hitsDir, { recursive: true });
   const lives: WorkerLife[] = [];
   const members = new Map<number, Member>();
@@ -69,19 +74,23 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
     while (!over.signal.aborted) {
       started += 1;
       const name = `worker-${started}`;
-      const arming = makeArming(name, place);
+      const isOther = !isCalm && others.length > 0 && place % 2 === 1;
+      const arming = isOther ? { hitsFile: join(hitsDir, name) } : makeArming(name, place);
       const isStream = random.chance(0.5);
       const variables = { ...environment, OPENAI_API_KEY: name, INTERLOCK_MODEL_STREAM: String(isStream) };
       let victim: Victim;
       try {
-        victim = await build.startWorker(variables, arming);
+        victim = isOther
+          ? await startOtherWorker(random.pick(others), variables)
+          : await build.startWorker(variables, arming);
+        if (isOther) count("workers of other builds");
       } catch {
         count("workers that could not start");
         await pause(500);
         continue;
       }
       const life: Member["life"] = { name, mayPause: arming.at?.action === "pause", events: [] };
-      const member: Member = { life, arming, victim, isStopped: false, isGone: false };
+      const member: Member = { life, arming, victim, isOther, isStopped: false, isGone: false };
       life.events.push({ at: Date.now(), what: "started" });
       lives.push(life);
       armings.push(arming);
@@ -157,7 +166,11 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
     },
     calm() {
       isCalm = true;
-      for (const member of members.values()) if (!member.isGone) wake(member);
+      for (const member of members.values()) {
+        if (member.isGone) continue;
+        wake(member);
+        if (member.isOther) member.victim.process.kill("SIGKILL"); // what is left is for this build
+      }
     },
     async end() {
       over.abort();

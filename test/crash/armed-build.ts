@@ -30,8 +30,8 @@ export interface ArmedBuild {
   readonly dir: string;
   /** Starts a worker and waits until it polls. */
   startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
-  /** Works on a store; gives the result, or nothing when the process was killed, which the signal does at any moment. */
-  runTask(task: StoreTask, arming: Arming, kill?: AbortSignal): Promise<unknown>;
+  /** Works on a store; gives the result, or nothing when the process was killed, which `trouble` may do at any moment. */
+  runTask(task: StoreTask, arming: Arming, trouble?: (process: ChildProcess) => void): Promise<unknown>;
   /** For workers of this process. */
   readonly workflowBundle: { readonly codePath: string };
 }
@@ -129,14 +129,12 @@ export function armedBuild(made: string): ArmedBuild {
       if (!Array.isArray(said)) throw new Error(`The worker ended before it polled.\n${victim.errors()}`);
       return victim;
     },
-    async runTask(task, arming, kill) {
+    async runTask(task, arming, trouble) {
       const child = start("store-child", [JSON.stringify(task)], {
         INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
       });
-      const onKill = () => child.process.kill("SIGKILL");
-      kill?.addEventListener("abort", onKill, { once: true });
+      trouble?.(child.process);
       const signal = await child.ended;
-      kill?.removeEventListener("abort", onKill);
       if (signal !== null) return undefined;
       if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
       return JSON.parse(child.output()) as unknown;
@@ -149,6 +147,25 @@ export function armedBuild(made: string): ArmedBuild {
 /** As deep as dist/worker/, whose code looks for the bundle of workflow code one folder above, and for the manifest two. */
 function programsIn(made: string): string {
   return join(made, "dist/worker");
+}
+
+/** Trouble for a task: its process is killed after so long. */
+export function killAfter(ms: number): (process: ChildProcess) => void {
+  return (child) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), ms);
+    child.once("exit", () => clearTimeout(timer));
+  };
+}
+
+/** Trouble for a task: its process is stopped after so long, and goes on some time later. */
+export function stopAfter(ms: number, forMs: number): (process: ChildProcess) => void {
+  return (child) => {
+    const timers = [
+      setTimeout(() => child.kill("SIGSTOP"), ms),
+      setTimeout(() => child.kill("SIGCONT"), ms + forMs),
+    ];
+    child.once("exit", () => timers.forEach(clearTimeout));
+  };
 }
 
 /** The failpoints that were hit, in order. */

@@ -1,3 +1,6 @@
+import { backupStore } from "../../src/store/backup/backup-store.js";
+import type { BackupReport } from "../../src/store/backup/one-backup.js";
+import { type RestoreReport, restoreStore } from "../../src/store/backup/restore-store.js";
 import { type Garbage, collectGarbage } from "../../src/store/collect-garbage.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import type { CreateRunRequest } from "../../src/store/runs/create-request.js";
@@ -12,14 +15,20 @@ export type StoreTask =
     }
   /** `before`: ISO; absent means now. */
   | { readonly kind: "collect"; readonly storeDir: string; readonly before?: string }
-  | { readonly kind: "create"; readonly storeDir: string; readonly request: CreateRunRequest };
+  | { readonly kind: "create"; readonly storeDir: string; readonly request: CreateRunRequest }
+  | { readonly kind: "backup"; readonly storeDir: string; readonly dir: string }
+  | { readonly kind: "restore"; readonly dir: string; readonly to: string };
 
 type Outcome =
   | Awaited<ReturnType<Store["packages"]["install"]> | ReturnType<Store["runs"]["createRun"]>>
   | Garbage
+  | BackupReport
+  | RestoreReport
   | { readonly pruned: readonly string[] };
 
 export async function doTask(task: StoreTask): Promise<Outcome> {
+  if (task.kind === "backup") return backupStore(task.storeDir, task.dir);
+  if (task.kind === "restore") return restoreStore(task.dir, task.to);
   const store = await openStore(task.storeDir);
   switch (task.kind) {
     case "install":
