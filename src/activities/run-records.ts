@@ -22,23 +22,45 @@ import { moveEarlierEntries } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
-import { unwrap } from "./failures.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
 import type { OpenRunDeps } from "./begin-execution.js";
 import { executionOf, openFiles } from "./run-scope.js";
 import { spentInTheEnd } from "./spent-tokens.js";
 
-/** Writes the user's words into the conversation and the audit log, once. */
+/** Writes the user's words into the conversation and the audit log, once. Refuses to go on where the files have gone on without them. */
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { nodeId, text } = input;
   const by = defined({ by: input.by });
   failpoint("input.received");
   const conversation = files.conversation(input.conversation);
-  const id = freeId(await conversation.entries(), input);
+  const entries = await conversation.entries();
+  const id = freeId(entries, input);
   await conversation.append([{ type: "user", id, nodeId, text, ...by }]);
   failpoint("input.written");
   const digest = summarizeForAudit({ content: text });
-  return files.audit.record({ kind: "user.input", id, nodeId, ...by, input: digest }, new Date());
+  const head = await files.audit.record({ kind: "user.input", id, nodeId, ...by, input: digest }, new Date());
+  if (isTooLate(entries, id, input)) throw newerFiles(input.run);
+  return head;
+}
+
+/**
+ * Whether the turn that is to be taken on these words was taken before they came: of a run that Temporal has set back, by a database of an
+ * earlier moment. Its files would answer for it, and nobody would hear them.
+ */
+function isTooLate(entries: readonly ConversationEntry[], id: string, { after }: UserInput): boolean {
+  if (after === undefined) return false;
+  const at = entries.findIndex((entry) => entry.type === "user" && entry.id === id);
+  const before = at === -1 ? entries : entries.slice(0, at);
+  return before.some(
+    (entry) => entry.type === "assistant" && entry.visit === after.visit && entry.turn > after.turn,
+  );
+}
+
+function newerFiles({ runId }: RunRef): ApplicationFailure {
+  const message = `The files of run ${runId} are newer than the run: they hold an answer of the model to what was said here before. Temporal's database is of an earlier moment. To go on from what the files say: interlock retry ${runId}`;
+  return toApplicationFailure({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /** Temporal knows an answer's id in one execution only: one that other words, or somebody else, have had must not be taken for them. */

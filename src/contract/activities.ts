@@ -268,6 +268,8 @@ export interface UserInput extends OfRun {
   readonly text: string;
   /** Who said it, as they say. */
   readonly by?: string;
+  /** The turn of the run that they follow on, 0 where none was taken in the visit. Absent where an earlier build has asked. */
+  readonly after?: { readonly visit: number; readonly turn: number };
 }
 
 export interface VerifyInput {

@@ -15,7 +15,7 @@ import {
 } from "../core/engine/waits.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
-import { continueRunAsNew } from "./continue-run-as-new.js";
+import { continueRunAsNew, isReset } from "./continue-run-as-new.js";
 import type { RunKind } from "./run-kind.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -42,11 +42,13 @@ export async function writeUserInput(
   kind: RunKind,
   { id: inputId, ...said }: PendingAnswer,
 ): Promise<void> {
+  const { visit, turn } = record.carried;
   const input = {
     ...record.scope,
     conversation: kind.conversation(record),
     inputId,
     nodeId: record.nodeId,
+    ...(isReset() ? {} : { after: { visit, turn } }), // what was reset goes on from its files at its next turn
     ...said,
   };
   const shown = summary(`input for ${record.nodeId}`);

@@ -183,6 +183,55 @@ describe("the user's words", () => {
   });
 });
 
+describe("the user's words, where the files have gone on without them", () => {
+  const answer = (inputId: string, text: string, turn = 1) =>
+    recordUserInput(scene.world.store, {
+      run: scene.opened.run,
+      conversation: "visit-1",
+      inputId,
+      nodeId: "ask",
+      text,
+      after: { visit: 1, turn },
+    });
+  const turn = (number: number) =>
+    scene.files.conversation("visit-1").append([
+      {
+        type: "assistant",
+        visit: 1,
+        turn: number,
+        content: `Question ${number}?`,
+        calls: [],
+        finishReason: "stop",
+        usage: { promptTokens: 0, completionTokens: 0, cost: 0 },
+        model: "m",
+      },
+    ]);
+
+  beforeEach(async () => {
+    await turn(1);
+    await answer("a", "Red.");
+    await turn(2);
+  });
+
+  test("are kept, and the run is not gone on with: Temporal's database is of an earlier moment", async () => {
+    for (const _attempt of [1, 2]) {
+      await expect(answer("b", "Blue.")).rejects.toMatchObject({
+        type: "E_PRECONDITION_FAILED",
+        nonRetryable: true,
+        message: expect.stringMatching(/are newer than the run.*interlock retry/),
+      });
+    }
+    const said = await scene.files.conversation("visit-1").entries();
+    expect(said.flatMap((entry) => (entry.type === "user" ? [entry.text] : []))).toEqual(["Red.", "Blue."]);
+    expect((await jsonLines(scene.files.logFile)).map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  test("are the same as before where they are told again, and those that follow are taken", async () => {
+    await expect(answer("a", "Red.")).resolves.toBeDefined();
+    await expect(answer("c", "Green.", 2)).resolves.toBeDefined();
+  });
+});
+
 describe("a phase", () => {
   const phase = (changes: Partial<PhaseInput>): PhaseInput => ({
     run: scene.opened.run,

@@ -307,6 +307,22 @@ describe("a run that is reset in the Web UI", () => {
     expect((await bench.filesOf(run)).executions.newest()).toBe(2);
   });
 
+  test("to a question that it has had an answer to takes another one, and goes on where it stood", async () => {
+    const bench = await openBench((request, index) =>
+      index === 0 ? { content: "Which colour?" } : straightOn(request),
+    );
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const asked = (await tasksOf(run)).at(-1) ?? "";
+    await run.answer({ nodeId: "ask", text: "Red.", answerId: "a" });
+    await run.result();
+    await reset(run, ["--event-id", asked, "--reapply-exclude", "All"]);
+    const again = bench.client.handle(run.runId);
+    await until(again, "waiting-user");
+    await again.answer({ nodeId: "ask", text: "Blue.", answerId: "b" });
+    expect(await again.result()).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"] });
+  });
+
   test.each(["completed", "failed"])("to a moment in its middle, when it was %s", async (phase) => {
     let isDown = phase === "failed";
     const bench = await openBench((request, index) =>
