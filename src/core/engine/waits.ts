@@ -44,6 +44,14 @@ export function isAskedFor(record: RunRecord, breach: BudgetBreach): boolean {
   return reached !== undefined && isSameLimit(reached, breach);
 }
 
+/**
+ * It was handed on with a question that it does not wait with: an execution in between was a worker's of a version that knows no question to
+ * be handed on. That one has asked again, has been answered, and has passed the question on.
+ */
+export function isQuestionLeft({ question, carried }: RunRecord): boolean {
+  return question !== undefined && carried.phase !== "waiting-user";
+}
+
 /** It waits for its user's words, since an execution before this one if need be. */
 export function isAskedForWords(record: RunRecord): boolean {
   return record.question !== undefined && !isAskedForBudget(record);

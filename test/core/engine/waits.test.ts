@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import type { CarriedRun } from "../../../src/core/run/carried-run.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
+import { RunRecord } from "../../../src/core/engine/run-record.js";
 import {
   ask,
   askForBudget,
@@ -11,9 +13,10 @@ import {
   isAskedForWords,
   isBreachOver,
   isPauseOver,
+  isQuestionLeft,
   waitBeforeTurn,
 } from "../../../src/core/engine/waits.js";
-import { openedRecord, storyRecord } from "./record-world.js";
+import { RUN_ID, openedRecord, storyRecord } from "./record-world.js";
 
 const BUDGET = { run: { turns: 2 } };
 const SPENT = { ...NO_USAGE, modelTurns: 2 };
@@ -97,6 +100,17 @@ test("what a run waits with is handed on, and the next execution waits with it",
   const short = openedRecord({ terms: { carried: asking.handedOn } });
   expect([isAskedForWords(short), isAskedForBudget(short)]).toEqual([false, true]);
   expect([isAskedFor(short, BREACH), isAskedFor(short, { ...BREACH, limit: 3 })]).toEqual([true, false]);
+});
+
+test("a question that a version in between has passed on, which knew nothing of it, is left over", () => {
+  const asking = openedRecord();
+  ask(asking, { nodeId: "draft", text: "?" });
+  const { handedOn } = asking;
+  const { question: _, ...answered } = handedOn;
+  const isLeft = (carried: CarriedRun) => isQuestionLeft(new RunRecord({ runId: RUN_ID, carried }, false));
+  expect(isLeft({ ...handedOn, phase: "running" })).toBe(true);
+  expect(isLeft({ ...handedOn, phase: "waiting-user" })).toBe(false);
+  expect(isLeft({ ...answered, phase: "running" })).toBe(false);
 });
 
 test("a run that another version has continued waits with the limit that it said, in whatever words", () => {
