@@ -21,6 +21,7 @@ import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { asksFirst, roundAndRound } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, copyRoom, openBench, signedClient, until, writeTree } from "./harness.js";
+import { openPage } from "./open-page.js";
 import { jsonOf, shellOf, strangerShell } from "./shell.js";
 
 const run = promisify(execFile);
@@ -427,6 +428,18 @@ describe("an update", () => {
     const taken = await Promise.allSettled([1, 2, 3].map(() => client.handle(handle.runId).answer(answer)));
     expect(taken.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+  });
+
+  test("that a stranger has told before under the id of the question keeps nobody from answering it on the page", async () => {
+    const { bench, client, request } = await openSigned();
+    const run = await client.start(request);
+    await until(run, "waiting-user");
+    const answer = { nodeId: "ask", question: "1.1", text: "The customer's." };
+    const foreign = bench.client.handle(run.runId).answer({ ...answer, answerId: "page-1.1" });
+    await expect(foreign).rejects.toMatchObject(REFUSED);
+    const { browser } = await openPage({ ...bench, client });
+    for (const _ of ["sent", "sent again"]) await browser.ask("answer", { run: run.runId, ...answer });
+    await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
   });
 
   test("that was observed is not taken again by the next execution of its run", async () => {

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { requestAtHand } from "../../client/begun-with.js";
 import type { RunHandle, RunRequest } from "../../client/client.js";
 import { defined } from "../../core/defined.js";
@@ -9,13 +10,19 @@ import { type PageDeps, type RunPlace, toWorker } from "./places.js";
 
 const DONE = { done: true } as const;
 
-/** The question's id makes it one answer, whoever sends it and however often. */
+/** A run takes nothing under an id that it has refused something under: nobody is to know beforehand under which ids the page answers. */
+const OWN_SECRET = randomBytes(32);
+
+/** Sent again, the same answer is the one that was sent. */
 export async function answerAction(
   { by: server }: PageDeps,
   place: RunPlace,
   { nodeId, question, text, by = server }: RouteRequest<"answer">,
 ): Promise<RouteAnswer<"answer">> {
-  const answer = { nodeId, question, text, by, answerId: `page-${question}` };
+  const answerId = createHmac("sha256", OWN_SECRET)
+    .update(JSON.stringify([question, text, by]))
+    .digest("hex");
+  const answer = { nodeId, question, text, by, answerId: `page-${answerId}` };
   await toWorker(place, (handle) => handle.answer(answer));
   return DONE;
 }
