@@ -124,8 +124,6 @@ export interface PageApi {
       readonly question: string;
       /** At most 64 KiB. */
       readonly text: string;
-      /** Who answers, one line; absent means whoever serves the page. */
-      readonly by?: string;
     };
     readonly answer: Done;
   };

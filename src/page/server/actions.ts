@@ -15,12 +15,12 @@ const OWN_SECRET = randomBytes(32);
 
 /** Sent again, the same answer is the one that was sent. */
 export async function answerAction(
-  { by: server }: PageDeps,
+  { by }: PageDeps,
   place: RunPlace,
-  { nodeId, question, text, by = server }: RouteRequest<"answer">,
+  { nodeId, question, text }: RouteRequest<"answer">,
 ): Promise<RouteAnswer<"answer">> {
   const answerId = createHmac("sha256", OWN_SECRET)
-    .update(JSON.stringify([question, text, by]))
+    .update(JSON.stringify([question, text]))
     .digest("hex");
   const answer = { nodeId, question, text, by, answerId: `page-${answerId}` };
   await toWorker(place, (handle) => handle.answer(answer));

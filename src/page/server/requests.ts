@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type JsonBounds, boundsProblem } from "../../core/json-bounds.js";
-import { MAX_MODELS_IN_CHAIN, MAX_PERSON_CHARS, MAX_USER_INPUT_BYTES } from "../../core/run/limits.js";
+import { MAX_MODELS_IN_CHAIN, MAX_USER_INPUT_BYTES } from "../../core/run/limits.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
@@ -102,7 +102,6 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
     nodeId: z.string().min(1).max(2_000),
     question: z.string().regex(/^\d{1,9}\.\d{1,9}$/, "must be a question's visit and turn, as in 2.1"),
     text: words.refine((text) => text.trim() !== "", "must not be empty"),
-    by: z.string().min(1).max(MAX_PERSON_CHARS).exactOptional(),
   }),
   retry: z.strictObject({ ...run, model: model.exactOptional() }),
   pause: z.strictObject(run),
