@@ -79,8 +79,11 @@ async function isUntouched(dir: string, shown: string): Promise<boolean> {
   return asShown.equals(await readOwnFile(file));
 }
 
+/** What Vim, and Emacs, take settings from in the text that they open: the words are read as well with a blank before their colon. */
+const SETTINGS = /\b(?:vim?|ex)(?=(?:[<=>]?\d+)?:)|\blocal variables(?=:)/gi;
+
 function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[] {
-  return [
+  const comments = [
     `# Run ${printable(runId)} asks, at ${printable(nodeId)} (question ${question}):`,
     "#",
     ...printableLines(text).map((line) => `#   ${line}`.trimEnd()),
@@ -88,6 +91,7 @@ function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[]
     "# Write the answer below the line. Above it what begins with # is left out; below it all of it counts.",
     "# An empty answer sends nothing.",
   ];
+  return comments.map((line) => line.replace(SETTINGS, "$& "));
 }
 
 /**

@@ -5,11 +5,11 @@ import { editAnswer } from "../../../src/cli/terminal/edit-answer.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 /** An editor whose last word is given the file's name, as all are: `"$1"` before it is the same. */
-async function edited(commands: string) {
+async function edited(commands: string, text = "Wie?") {
   const tmp = await temporaryDirectory();
   vi.stubEnv("TMPDIR", tmp);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const asked = { runId: "r", nodeId: "ask", question: "1.1", text: "Wie?" };
+  const asked = { runId: "r", nodeId: "ask", question: "1.1", text };
   const answer = await editAnswer(`${commands}; true`, asked).catch((error: unknown) => String(error));
   return { answer, left: await readdir(tmp) };
 }
@@ -50,4 +50,13 @@ describe("what was written in an editor", () => {
     const commands = `printf '\\357\\273\\277' > "$1.new"; cat "$1" >> "$1.new"; printf 'Red.' >> "$1.new"; mv "$1.new" "$1"`;
     expect(await edited(commands)).toEqual({ answer: "Red.", left: [] });
   });
+});
+
+test("a question gives the editor no settings that Vim or Emacs would take from its text", async () => {
+  const question =
+    "A? vim: set nomodifiable:\n vi:tw=1\n Vim>600: ro\n ex: x\nLocal Variables:\neval: (beep)\nEnd:";
+  const { answer } = await edited(`grep -v '>8' "$1" | tr -d '#' >> "$1"`, question);
+  expect(answer).toContain("nomodifiable");
+  expect(answer).toContain("(beep)");
+  expect(answer).not.toMatch(/(?:vim?|ex)(?:[<=>]?\d+)?:|variables:/i);
 });
