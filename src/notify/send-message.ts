@@ -97,7 +97,7 @@ function clockFault(aheadMs: number): string | undefined {
   return `this machine's clock is ${minutes} min ${aheadMs > 0 ? "behind" : "ahead of"} the receiver's`;
 }
 
-/** Of Slack and Teams, what stands after the host is the secret. */
+/** Of Slack, Teams and Discord, what stands after the host is the secret. */
 function pathOf(url: string): string {
   const { pathname, search } = new URL(url);
   return `${pathname}${search}`.length < SHORTEST_SECRET ? "" : `${pathname}${search}`;

@@ -1,13 +1,22 @@
+import { cutText } from "../text.js";
 import type { Notice, NoticeData, NoticeEvent } from "./notice.js";
 
 /** How a receiver wants to be spoken to. */
-export const WEBHOOK_FORMATS = ["json", "slack", "teams"] as const;
+export const WEBHOOK_FORMATS = ["json", "slack", "teams", "discord"] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** What a webhook is sent, as JSON. */
 export function bodyOf(format: WebhookFormat, notice: Notice): object {
-  if (format === "slack") return slackBody(notice.data);
-  return format === "teams" ? teamsBody(notice.data) : notice;
+  switch (format) {
+    case "json":
+      return notice;
+    case "slack":
+      return slackBody(notice.data);
+    case "teams":
+      return teamsBody(notice.data);
+    case "discord":
+      return discordBody(notice.data);
+  }
 }
 
 const HEADLINES: Readonly<Record<NoticeEvent, string>> = {
@@ -137,4 +146,25 @@ function webUiAction(url: string) {
 function teamsLine(text: string, style: object) {
   const said = text.replaceAll("{{", "{ {");
   return { type: "RichTextBlock", inlines: [{ type: "TextRun", text: said === "" ? " " : said, ...style }] };
+}
+
+/** Discord takes so many in a message. What is told has fewer, with its facts; an address may have any number. */
+const MAX_DISCORD_CHARS = 2_000;
+const MAX_DISCORD_TEXT_CHARS = 1_000;
+const MAX_DISCORD_FACT_CHARS = 100;
+
+/** For Discord's webhooks. What a stranger may have written stands in a block of code, where nothing is live and no backtick ends it: none is left. */
+function discordBody(data: NoticeData): object {
+  const facts = factsOf(data).map(([label, value]) => `${label}: ${cutText(value, MAX_DISCORD_FACT_CHARS)}`);
+  const parts = [
+    cutText(headlineOf(data), 2 * MAX_DISCORD_FACT_CHARS),
+    facts.join("\n"),
+    cutText(textOf(data) ?? "", MAX_DISCORD_TEXT_CHARS),
+    data.command ?? "",
+  ];
+  const said = parts.filter((part) => part !== "").join("\n\n");
+  const block = `\`\`\`text\n${said.replaceAll("`", "´")}\n\`\`\``;
+  const link = data.webUrl === undefined ? "" : `\n<${data.webUrl.replace(/[<>\s]/g, encodeURIComponent)}>`;
+  const content = block.length + link.length > MAX_DISCORD_CHARS ? block : block + link;
+  return { content, allowed_mentions: { parse: [] } };
 }

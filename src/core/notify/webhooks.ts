@@ -11,7 +11,7 @@ const webhookEntrySchema = z
   .strictObject({
     /** Where it is sent. https, or http on the loopback address. */
     url: z.string().optional(),
-    /** The variable that holds the URL: whoever knows that of Slack or Teams can post. */
+    /** The variable that holds the URL: whoever knows that of Slack, Teams or Discord can post. */
     urlVariable: secretVariable.optional(),
     format: z.enum(WEBHOOK_FORMATS).default("json"),
     /** The variable that holds what it is signed with. */

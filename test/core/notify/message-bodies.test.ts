@@ -154,6 +154,64 @@ describe("a message for Teams", () => {
   });
 });
 
+describe("a message for Discord", () => {
+  const body = (changes = {}) =>
+    bodyOf("discord", aNotice(changes)) as { readonly content: string; readonly allowed_mentions: object };
+
+  test("is one block with headline, facts, question and command, and an address that is not unfolded", () => {
+    expect(body({ webUrl: WEB })).toEqual({
+      content: [
+        "```text",
+        "A run asks: two-nodes-1.0.0-000000000000 on shop",
+        "",
+        "Run: 11111111-2222-4333-8444-555555555555",
+        "Package: two-nodes-1.0.0-000000000000",
+        "Project: shop",
+        "Node: ask",
+        "Phase: waiting-user",
+        "",
+        "Which one?",
+        "",
+        "interlock answer 11111111-2222-4333-8444-555555555555 --question 1.1",
+        "```",
+        "<https://temporal.example/namespaces/default/workflows/run-1/2/user-metadata?a=1&b=%3C|%3E>",
+      ].join("\n"),
+      allowed_mentions: { parse: [] },
+    });
+  });
+
+  test.each([...HOSTILE, "@everyone", "<@&1>", "```\n@here", "||x||", "`` ` ``"])(
+    "lets %s of a question and a name stay within the block, and mention nobody",
+    (hostile) => {
+      const { content, allowed_mentions } = body({
+        question: { text: hostile },
+        package: hostile,
+        project: hostile,
+        node: hostile,
+      });
+      expect(content.split("```")).toHaveLength(3);
+      expect(content.startsWith("```text\n") && content.endsWith("\n```")).toBe(true);
+      expect(allowed_mentions).toEqual({ parse: [] });
+    },
+  );
+
+  test("has no more characters than Discord takes, whatever it tells", () => {
+    const long = "x".repeat(3_000);
+    for (const webUrl of [WEB, `https://temporal.example/${long}`]) {
+      const { content } = body({
+        question: { text: long },
+        package: long,
+        project: long,
+        node: long,
+        webUrl,
+      });
+      expect(content.length).toBeLessThanOrEqual(2_000);
+      expect(content).toContain("interlock answer 11111111-2222-4333-8444-555555555555 --question 1.1\n```");
+      expect(content.includes(WEB.slice(0, 60))).toBe(webUrl === WEB);
+    }
+  });
+});
+
 test("a headline says that a run is rehearsed, and leaves out what is not known", () => {
   expect(headlineOf(aNotice({ rehearsal: true, project: "" }).data)).toBe(
     "A run asks (rehearsal): two-nodes-1.0.0-000000000000",
