@@ -121,7 +121,7 @@ test("what takes longer than the page waits before it asks again is shown when i
 test("the graph shows the way taken, the loop with its count, and the move that was refused", async () => {
   const page = await open(`#/runs/${walked}`);
   const graph = page.getByRole("group", { name: /^Graph/ });
-  await graph.getByRole("link", { name: /Draft the notes/ }).waitFor();
+  await graph.getByRole("link", { name: "Draft the notes (draft) visited 2 times", exact: true }).waitFor();
   expect(await graph.getByRole("link").allTextContents()).toEqual(
     expect.arrayContaining([expect.stringContaining("visited 2 times")]) as string[],
   );
@@ -385,6 +385,18 @@ test("a package shows its graph and agents; a run of it is rehearsed from the fo
   await picture(page, "page-package");
   await page.getByLabel("First words").fill("Begin.");
   await page.getByLabel(/^Rehearse/).check();
+  // A limit that is none is refused, and not left out.
+  const more = page.getByText(/^More: model/);
+  const turns = page.getByLabel("Turns at most");
+  await more.click();
+  await turns.fill("0");
+  await page.getByRole("button", { name: "Rehearse" }).click();
+  await page.getByRole("alert").getByText("budget").waitFor();
+  await turns.fill("-1");
+  await more.click();
+  await page.getByRole("button", { name: "Rehearse" }).click();
+  await turns.waitFor();
+  await turns.fill("");
   await page.getByRole("button", { name: "Rehearse" }).click();
   await page.waitForURL(/#\/runs\/[0-9a-f-]{36}$/);
   await phase(page, "completed");

@@ -194,6 +194,11 @@ export function Tick({ label, isOn, onToggle }: TickProps) {
   );
 }
 
+/** Of a field that it refuses, a browser says nothing where that is folded away. */
+function unfold({ target }: Event): void {
+  if (target instanceof Element) target.closest("details")?.setAttribute("open", "");
+}
+
 function focusContent(): void {
   document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
 }
@@ -228,6 +233,7 @@ export function DoForm({
   return (
     <form
       ref={place}
+      onInvalidCapture={unfold}
       onSubmit={(event) => {
         event.preventDefault();
         if (!isHeld) void doing.run(onSubmit); // a key may ask for it past the button

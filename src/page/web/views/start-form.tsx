@@ -171,7 +171,7 @@ function More({ facts, filled, set }: FilledProps & { readonly facts: PackageFac
 function chosenIn(filled: Filled): Pick<StartRequest, "projectRoot"> & Partial<StartRequest> {
   const { projectRoot, words, model, agentId, story, rehearse, branches } = filled;
   const { turns, tokens, cost, autopilot, evaluateConditions } = filled;
-  const limits = Object.entries({ turns, tokens, cost }).filter(([, value]) => Number(value) > 0);
+  const limits = Object.entries({ turns, tokens, cost }).filter(([, value]) => value !== "");
   return {
     projectRoot,
     ...(words.trim() === "" ? {} : { input: words }),
