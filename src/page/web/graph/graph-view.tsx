@@ -190,7 +190,7 @@ function NodeBox({ node, isEntry, standing }: NodeBoxProps) {
       <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx={round}>
         <title>{`${title} (${visibleLine(node.id)})`}</title>
       </rect>
-      <text x={14} y={22}>
+      <text x={14} y={22} aria-hidden="true">
         {cut(title, TITLE_CHARS)}
       </text>
       <text class="under" x={14} y={40}>
