@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, open, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -282,4 +282,16 @@ describe("at a terminal", () => {
     terminal.type("\u0003");
     await terminal.says("Stopped watching.");
   });
+});
+
+test("Ctrl-C ends a command that waits for its answer's text, also where a beginning names the run", async () => {
+  const { bench, run } = await askingBench();
+  const shell = shellOf(bench);
+  const pipe = join(shell.dir, "answer");
+  execFileSync("sh", ["-c", 'mkfifo "$0"', pipe]);
+  const { child, closed } = begin(shell, ["answer", run.runId.slice(0, 12), "--file", pipe]);
+  const writer = await open(pipe, "w"); // opens once somebody reads
+  child.kill("SIGINT");
+  expect(await closed).toEqual([null, "SIGINT"]);
+  await writer.close();
 });

@@ -63,14 +63,26 @@ export async function resolveRun(text: string): Promise<string> {
   return only(text, [...stored, ...listed]);
 }
 
+/** Ctrl-C ends the look; what the command waits for then has a signal of its own, or is ended the usual way. */
 async function fromTemporal(text: string, isKnownHere: boolean): Promise<readonly Candidate[]> {
+  const done = new AbortController();
+  const signal = interruption(done.signal);
+  try {
+    const found = await listedInTemporal(text, signal).catch((error: unknown) => {
+      if (error instanceof CommandError && isKnownHere) return []; // what the command itself will say
+      throw error;
+    });
+    if (signal.aborted) throw new CommandError("Stopped before the run was found.");
+    return found;
+  } finally {
+    done.abort();
+  }
+}
+
+async function listedInTemporal(text: string, signal: AbortSignal): Promise<readonly Candidate[]> {
   const { config, store } = await lookAround();
   const { openTemporalSession } = await import("./temporal-session.js");
-  const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
-    if (error instanceof CommandError && isKnownHere) return undefined; // what the command itself will say
-    throw error;
-  });
-  if (session === undefined) return [];
+  const session = await openTemporalSession(config, store, signal);
   try {
     const start = text.startsWith("run-") ? text.slice("run-".length) : text;
     const found = await session.client.runsBeginningWith(start, MAX_CANDIDATES + 1);

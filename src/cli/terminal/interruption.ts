@@ -25,15 +25,17 @@ export function endIfHungUp(): void {
 
 /**
  * A signal that fires at Ctrl-C or SIGTERM, when the terminal is closed, and when nobody reads the output any more. A second
- * Ctrl-C ends the process the usual way.
+ * Ctrl-C ends the process the usual way, and so does the first once `done` is aborted.
  */
-export function interruption(): AbortSignal {
+export function interruption(done?: AbortSignal): AbortSignal {
   const controller = new AbortController();
   for (const name of STOPPING_SIGNALS) {
-    process.once(name, () => {
+    const stop = (): void => {
       noteStopped(name);
       controller.abort(new Error(name));
-    });
+    };
+    process.once(name, stop);
+    done?.addEventListener("abort", () => process.off(name, stop), { once: true });
   }
   return AbortSignal.any([controller.signal, outputClosed]);
 }
