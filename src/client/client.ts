@@ -62,6 +62,8 @@ export interface InterlockClientOptions {
   readonly sealKeys?: SealKeys;
   /** Is told when Temporal does not answer any more (false), and when it answers again (true). */
   readonly onReach?: (isReached: boolean) => void;
+  /** Whether it is still the Temporal that was connected to which has the address: asked after an outage. Absent: whatever answers there is. */
+  readonly isStill?: () => boolean;
 }
 
 /** What a caller does not say when it starts a run. */
@@ -98,6 +100,7 @@ const OPTIONS: Readonly<Record<keyof InterlockClientOptions, true>> = {
   interceptors: true,
   sealKeys: true,
   onReach: true,
+  isStill: true,
 };
 
 const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
@@ -125,7 +128,7 @@ export class InterlockClient {
   /** Connects to Temporal. Rejects when nothing answers there, and with `E_SCHEMA_VALIDATION` for an option that there is none of. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
     knownFieldsIn("what a client connects with", options, OPTIONS);
-    const connection = await connect(options.connection ?? {}, options.onReach);
+    const connection = await connect(options.connection ?? {}, options.onReach, options.isStill);
     const namespace = options.namespace ?? "default";
     const dataConverter = dataConverterFor(options.sealKeys, "client");
     const interceptors = { workflow: [...(options.interceptors ?? [])] };

@@ -1,5 +1,5 @@
-import { type GateOptions, gateOptionsSchema, openGate } from "./gate.js";
-import { processIdentity } from "./process-identity.js";
+import { gateOptionsSchema, openGate } from "./gate.js";
+import { lives } from "./process-identity.js";
 
 /*
  * The process of the gate: it belongs to the server and not to one of the server's users, so that the announced address
@@ -24,15 +24,4 @@ if (server !== undefined) {
   setInterval(() => {
     if (!lives(server)) process.exit();
   }, POLL_MS);
-}
-
-function lives({ pid, identity }: NonNullable<GateOptions["server"]>): boolean {
-  // Elsewhere, asking who it is costs a process each time.
-  if (process.platform === "linux") return processIdentity(pid) === identity;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -21,6 +21,18 @@ export function processIdentity(pid: number): string | null {
   }
 }
 
+/** Whether a process lives, and is no later one with its id where that is cheap to say. */
+export function lives({ pid, identity }: { readonly pid: number; readonly identity: string }): boolean {
+  // Elsewhere, asking who it is costs a process each time.
+  if (process.platform === "linux") return processIdentity(pid) === identity;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function linuxIdentity(pid: number): string | null {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = fieldsOf(stat);

@@ -5,7 +5,7 @@ import { FileLock, isHeld, lockExclusively, lockWithin } from "./server-lock.js"
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST, NoPortError } from "./ports.js";
-import { sharesNetwork } from "./process-identity.js";
+import { lives, sharesNetwork } from "./process-identity.js";
 import { innerReason } from "./run-command.js";
 import {
   findLivingServer,
@@ -45,6 +45,8 @@ export interface EmbeddedServer {
   readonly pid: number;
   /** False when the server was there before: started by another process, or left behind by a killed one. */
   readonly startedHere: boolean;
+  /** Whether it, or one of the store's that was started in its place, is what has the address. */
+  isStill(): boolean;
   /** Whether somebody else uses the server at this moment: it lasts when we release it. */
   isShared(): Promise<boolean>;
   /** Ends our use of the server; the last user stops it. Calling it again changes nothing. */
@@ -144,6 +146,7 @@ async function enter(
   const running = await findRunning(files, alone, options);
   const serving = running ?? (await start(files, options));
   const record = await guard(files, await settle(files, serving, options), options);
+  const isSeen = lives(record); // one in another container is not
   let released: Promise<void> | undefined;
   return {
     address: record.address,
@@ -151,6 +154,10 @@ async function enter(
     namespace: NAMESPACE,
     pid: record.pid,
     startedHere: running === null,
+    isStill() {
+      const now = readServerRecord(files);
+      return now?.address === record.address && (!isSeen || lives(now));
+    },
     isShared: () => isShared(files, users),
     release() {
       released ??= release(files, users, options);

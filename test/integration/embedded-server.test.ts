@@ -470,11 +470,14 @@ describe("a server that runs", () => {
   test("that died under its users is replaced for the next one", async () => {
     const storeDir = await newStore();
     const before = await acquire(optionsFor(storeDir));
+    expect(before.isStill()).toBe(true);
     process.kill(before.pid, "SIGKILL");
 
     // A server in the midst of dying may still be found: its successor is what counts.
     await eventually(() => !isAlive(before.pid));
+    expect(before.isStill()).toBe(false); // whatever answers there by now
     const after = await acquire(optionsFor(storeDir));
+    expect(before.isStill()).toBe(after.address === before.address);
 
     expect(after.startedHere).toBe(true);
     expect(after.pid).not.toBe(before.pid);

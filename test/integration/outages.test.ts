@@ -123,6 +123,37 @@ test("while Temporal stands still, a request ends in its time: as not answered i
   expect(await connection.withDeadline(Date.now() + 500, ask)).toMatchObject({ code: DEADLINE_EXCEEDED });
 });
 
+test("a Temporal that has the address of another one after an outage is asked nothing, until the other one is back", async () => {
+  const { address, shut, reopen } = await door(inject("temporalAddress"));
+  let isStill = true;
+  const reached: boolean[] = [];
+  const onReach = (isReached: boolean): void => void reached.push(isReached);
+  const connection = { address };
+  const careful = await InterlockClient.connect({ connection, onReach, isStill: () => isStill });
+  const careless = await InterlockClient.connect({ connection });
+  onTestFinished(() => Promise.all([careful.close(), careless.close()]).then(() => undefined));
+  const ask = ({ temporal, namespace }: InterlockClient): Promise<unknown> =>
+    temporal.withDeadline(Date.now() + 8_000, () =>
+      temporal.workflowService.describeNamespace({ namespace }),
+    );
+  for (const client of [careful, careless]) await ask(client);
+  await shut();
+  for (const client of [careful, careless]) await expect(ask(client)).rejects.toBeInstanceOf(Error);
+  isStill = false;
+  await reopen();
+  await eventually(() =>
+    ask(careless).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await expect(ask(careful)).rejects.toSatisfy((error) => statusIn(error)?.code === DEADLINE_EXCEEDED);
+  expect(reached).toEqual([false]);
+  isStill = true;
+  await ask(careful);
+  expect(reached).toEqual([false, true]);
+});
+
 test("a worker that is stopped while Temporal is silent says that it waits, and that the next worker does again what it was at", async () => {
   const { address, stall } = await door(inject("temporalAddress"));
   const bench = await openBench(() => {

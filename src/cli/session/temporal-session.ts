@@ -124,6 +124,7 @@ async function open(
           sign: await signerFor(config, store),
           sealKeys: config.sealKeys,
           onReach,
+          isStill: server && (() => server.isStill()),
           interceptors: traces?.clientInterceptors,
         }),
       }),

@@ -23,6 +23,8 @@ type Interceptor = NonNullable<ConnectionOptions["interceptors"]>[number];
 type Call = ReturnType<Parameters<Interceptor>[1]>;
 /** Is told when a Temporal that has answered does not any more, and when it answers again. */
 type OnReach = (isReached: boolean) => void;
+/** Whether it is still what was connected to that has the address. */
+type IsStill = () => boolean;
 
 /** How long an address that refuses is asked again. */
 const REFUSED_MS = 2_000;
@@ -36,12 +38,14 @@ const LOOK = "GetSystemInfo";
 const UNANSWERED: readonly number[] = [CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE];
 /** What a request ends with, as unavailable, that a server which says nothing more was asked. */
 const SAYS_NOTHING = "The server says nothing any more.";
+const IS_ANOTHER = "The server has ended. What answers at its address is another one.";
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
  * `connectTimeout` (10 s) where it says nothing, or did so for two seconds. Where the options name that time, it is given to an address that refuses, too.
  *
  * A server that says nothing any more, though its connection stands, is one that cannot be reached: requests end so, instead of waiting for it.
+ * So is one that does not answer, until `isStill` says that it is back: somebody else's may have its address by then.
  *
  * The connection may be closed while requests are under way or are tried again: they end as cancelled then. By itself the client would wait
  * for an answer that may take twenty seconds, and send what is tried again on the closed channel, which throws in a timer, where nobody can
@@ -50,6 +54,7 @@ const SAYS_NOTHING = "The server says nothing any more.";
 export async function connect(
   options: ConnectionOptions,
   onReach: OnReach = () => undefined,
+  isStill: IsStill = () => true,
 ): Promise<Connection> {
   const problem = options.address === undefined ? undefined : addressProblem(options.address);
   if (problem !== undefined) throw new Error(`the address of Temporal ${problem}`);
@@ -76,6 +81,9 @@ export async function connect(
     if (state === "closed") return endedCall(CANCELLED, CONNECTION_CLOSED);
     const isLook = call.method_definition.path.endsWith(`/${LOOK}`);
     if (state === "silent" && !isLook) return unsentCall(call.deadline);
+    if (state !== "connecting" && reach.isDoubtful && !isStill()) {
+      return reach.watch(unsentCall(call.deadline, IS_ANOTHER), call.deadline);
+    }
     if (state === "open") silence.asked();
     return reach.watch(next(call), call.deadline);
   };
@@ -154,6 +162,11 @@ class Reach {
     this.onEnd = onEnd;
   }
 
+  /** The last answer was none. */
+  get isDoubtful(): boolean {
+    return this.failsSince !== undefined;
+  }
+
   watch(call: Call, deadline?: Date | number): Call {
     this.asked.add(call);
     const start = call.start.bind(call);
@@ -205,11 +218,11 @@ export function endedAt<S extends { readonly code: number; readonly details: str
   return { ...status, code: DEADLINE_EXCEEDED, details: "Deadline exceeded" };
 }
 
-/** A request to a server that says nothing. Tried again until its time is over, as one whose address refuses. */
-function unsentCall(deadline: Date | number = Number.POSITIVE_INFINITY): Call {
+/** A request that is kept from a server. Tried again until its time is over, as one whose address refuses. */
+function unsentCall(deadline: Date | number = Number.POSITIVE_INFINITY, why = SAYS_NOTHING): Call {
   return Number(deadline) <= Date.now()
     ? endedCall(DEADLINE_EXCEEDED, "Deadline exceeded")
-    : endedCall(UNAVAILABLE, SAYS_NOTHING);
+    : endedCall(UNAVAILABLE, why);
 }
 
 /** A request that is not sent. */
