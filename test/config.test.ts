@@ -456,6 +456,16 @@ describe("the dialect of an agent's endpoint", () => {
   );
 });
 
+test.each(["model", "messages", "tools", "stream", "n", "temperature", "max_tokens"])(
+  "a parameter of requests that the engine sets itself is refused: %s",
+  async (name) => {
+    await settings({ models: { fast: { model: "m", parameters: { top_p: 0.5, [name]: 1 } } } });
+    expect(refusal({ INTERLOCK_MODEL: "m" })).toContain(
+      `models.fast.parameters.${name}: is what Interlock sets itself: leave it out`,
+    );
+  },
+);
+
 describe("the length of a context", () => {
   const variables = { INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" };
   const lengthFor = (agentId: string) => load(variables).modelSettingsFor(agentId)?.contextTokens;

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../core/json.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { TurnUsage } from "../core/run/usage.js";
@@ -30,6 +31,8 @@ export interface ModelSettings {
   readonly temperature?: number;
   /** The most tokens of an answer. */
   readonly maxTokens?: number;
+  /** What a request has beside all that, under its provider's names, as `{ reasoning_effort: "high" }`. */
+  readonly parameters?: JsonObject;
   /** Tokens of a request and its answer together; absent: as the endpoint says where it refuses one. */
   readonly contextTokens?: number;
   /** How the endpoint wants to be spoken to; absent: as its address tells. */

@@ -12,7 +12,7 @@ const OPTIONAL: readonly Optional[] = [
   { name: "max_tokens", instead: "max_completion_tokens" },
   { name: "stream_options", said: /stream[ _]options/i },
   { name: "temperature" },
-  { name: "reasoning_effort" },
+  { name: "reasoning_effort", sent: "none" }, // what somebody has set is refused in their sight
   // TGI takes none of nothing, and does without.
   { name: "temperature", said: /\btemperature\b.{0,40}\bstrictly positive/i, sent: 0, isSaying: true },
   {
@@ -35,7 +35,7 @@ interface Optional {
   readonly said?: RegExp;
   readonly value?: boolean;
   /** The value that is meant, where not all of them are. */
-  readonly sent?: number;
+  readonly sent?: number | string;
   /** What is said of it says that it is not taken, too. */
   readonly isSaying?: true;
 }

@@ -147,8 +147,8 @@ export class ModelCatalog {
     const source = usable.find(isSame) ?? usable[0];
     if (source === undefined) return { missing: whatIsMissing(ref, found) };
     const price = this.priceOf(ref);
-    const { temperature, maxTokens, contextTokens, price: _, ...connection } = source.settings;
-    const manner = isSame(source) ? defined({ temperature, maxTokens, contextTokens }) : {};
+    const { temperature, maxTokens, parameters, contextTokens, price: _, ...connection } = source.settings;
+    const manner = isSame(source) ? defined({ temperature, maxTokens, parameters, contextTokens }) : {};
     const settings = { ...connection, ...manner, model: ref.model, ...defined({ price }) };
     return own === undefined || isOwn ? settings : this.withManner(settings, own, ref);
   }
@@ -161,14 +161,14 @@ export class ModelCatalog {
 
   /** What an agent says beside its model is said of the run's, too; its key is for the common endpoint. */
   private withManner(settings: ModelSettings, own: ModelOverride, ref: ModelRef): ModelSettings {
-    const { stream, temperature, maxTokens, timeoutSeconds } = own;
+    const { stream, temperature, maxTokens, parameters, timeoutSeconds } = own;
     const isCommon = ref.endpoint === this.common()?.endpoint;
     const isDefault = isCommon && ref.model === this.defaultId();
     const key =
       own.apiKeyVariable === undefined ? undefined : this.configuration.variable(own.apiKeyVariable);
     return {
       ...settings,
-      ...defined({ stream, temperature, maxTokens }),
+      ...defined({ stream, temperature, maxTokens, parameters }),
       ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
       ...(isCommon
         ? defined({ dialect: own.dialect ?? settings.dialect, apiKey: key ?? settings.apiKey })
@@ -324,14 +324,14 @@ export class ModelCatalog {
     const isDefault = isCommon && model === this.defaultId();
     const contextTokens = entry.contextTokens ?? (isDefault ? configuration.contextTokens : undefined);
     const price = this.priceOf({ model, ...defined({ name }) });
-    const { temperature, maxTokens, timeoutSeconds } = entry;
+    const { temperature, maxTokens, parameters, timeoutSeconds } = entry;
     return {
       settings: {
         model,
         ...defined({ price, baseUrl, apiKey }),
         stream: entry.stream ?? configuration.stream,
         timeoutMs: timeoutSeconds === undefined ? configuration.timeoutMs : timeoutSeconds * 1_000,
-        ...defined({ temperature, maxTokens, contextTokens, dialect }),
+        ...defined({ temperature, maxTokens, parameters, contextTokens, dialect }),
       },
       keyVariable: apiKeyVariable ?? (isCommon ? "OPENAI_API_KEY" : ""),
       lacksKey: apiKeyVariable !== undefined && apiKey === undefined,
@@ -371,6 +371,7 @@ function withId({ name, settings, ...rest }: Source, model: string): Source {
     temperature: _,
     maxTokens: _maxTokens,
     contextTokens: _length,
+    parameters: _parameters,
     price: _price,
     ...connection
   } = settings;

@@ -19,6 +19,28 @@ export const modelUrl = z
 /** Tokens of a request and its answer together. In fewer, a node's first messages do not fit. */
 export const contextLength = z.int().min(1_024);
 
+/** What the engine says of each request, or counts on: how many answers come, and in what form. */
+const SAID_BY_ENGINE: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "tools",
+  "functions",
+  "stream",
+  "stream_options",
+  "n",
+  "temperature",
+  "max_tokens",
+  "max_completion_tokens",
+]);
+
+/** What a request has beside what the engine says, as its provider calls it. */
+const parametersSchema = z.record(z.string().min(1), z.json()).superRefine((parameters, context) => {
+  for (const name of Object.keys(parameters).filter((key) => SAID_BY_ENGINE.has(key))) {
+    const message = "is what Interlock sets itself: leave it out, or use the setting for it";
+    context.addIssue({ code: "custom", path: [name], message });
+  }
+});
+
 const fields = {
   baseUrl: modelUrl.optional(),
   /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
@@ -27,6 +49,7 @@ const fields = {
   timeoutSeconds: z.int().min(1).max(MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE).optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
+  parameters: parametersSchema.optional(),
   contextTokens: contextLength.optional(),
   /** How the endpoint wants to be spoken to, where its address does not tell. */
   dialect: dialectSettingSchema.optional(),

@@ -27,6 +27,7 @@ type ToolMessage = Extract<ChatMessage, { role: "tool" }>;
 export function toBody({ settings, messages, tools }: ChatRequest, to: Destination): Record<string, unknown> {
   const { dialect } = to;
   return {
+    ...settings.parameters,
     model: settings.model,
     messages: toParams(withRules(messages, dialect), {
       ...to,

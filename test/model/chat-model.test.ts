@@ -128,6 +128,12 @@ describe("a request", () => {
     expect(body).toMatchObject({ temperature: 0, max_completion_tokens: 5, tools: { length: 5 } });
   });
 
+  test("has the parameters of the settings beside what the engine says, which stands", async () => {
+    const parameters = { reasoning_effort: "high", chat_template_kwargs: { enable_thinking: false } };
+    const { body } = await sent({ parameters: { ...parameters, stream: true, model: "other" } });
+    expect(body).toMatchObject({ ...parameters, model: "m", stream: false });
+  });
+
   test("gives calls and results as the protocol has them", async () => {
     const { body } = await sent(
       {},

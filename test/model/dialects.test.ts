@@ -481,6 +481,18 @@ describe("a server that does not take a parameter", () => {
       ]);
     });
 
+    test("takes none of the efforts that somebody has set, which is told and not left out", async () => {
+      const message =
+        "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported values are: 'low', 'medium', and 'high'.";
+      const server = await startRawServer((response) =>
+        json(response, { error: { message, param: "reasoning_effort" } }, 400),
+      );
+      const parameters = { reasoning_effort: "xhigh" };
+      const error = await errorOf(ask(server.baseUrl, { parameters }));
+      expect(error).toMatchObject({ retryable: false, message: expect.stringContaining(message) as string });
+      expect(server.requests).toHaveLength(1);
+    });
+
     test("and reasons always, fails with what it has said of the tools", async () => {
       const server = await startRawServer((response, { body }) => {
         const isNamed = Object.hasOwn(body as object, "reasoning_effort");

@@ -107,6 +107,24 @@ describe("the model of a run", () => {
     expect(reached(catalog, { keyed: true }, "warm")).toMatchObject({ model: "m", temperature: 1 });
   });
 
+  test("has the parameters of its entry, or the agent's in their place, and no other model has them", () => {
+    const [deep, light] = [{ reasoning_effort: "high" }, { reasoning_effort: "low" }];
+    const catalog = catalogOf(
+      {
+        models: { fast: { ...FAST, parameters: deep } },
+        agents: { light: { parameters: light }, own: { model: "fast", parameters: light } },
+      },
+      { ...COMMON, FAST_KEY: "k" },
+    );
+    const ref = { name: "fast", model: "quick", endpoint: "https://fast.test/v1", keyed: true as const };
+    expect(reached(catalog, ref)).toMatchObject({ parameters: deep });
+    expect(reached(catalog, ref, "light")).toMatchObject({ parameters: light });
+    expect(catalog.settingsFor("own")).toMatchObject({ parameters: light });
+    expect(reached(catalog, {})).not.toHaveProperty("parameters");
+    const other = { model: "another", endpoint: "https://fast.test/v1", keyed: true as const };
+    expect(reached(catalog, other)).not.toHaveProperty("parameters");
+  });
+
   test("is needed by no agent that has its own", () => {
     const catalog = catalogOf({ agents: { own: FAST } }, { FAST_KEY: "k" });
     expect(catalog.choose(undefined, ["own"])).toMatchObject({ chain: [], agents: [{ agentId: "own" }] });
