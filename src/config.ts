@@ -168,7 +168,7 @@ export function loadConfig(
   const storeDir = folderOfItsOwn(resolve(env.INTERLOCK_STORE ?? join(data ?? nowhere(), "store")));
   const cacheDir = env.INTERLOCK_CACHE ?? cache ?? join(storeDir, "cache");
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
-  const models = catalogOf(env, settings, environment);
+  const models = catalogOf(env, settings, given);
   const temporal = readTemporal(environment);
   const secretFiles = secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings);
   return Object.freeze({
@@ -293,7 +293,6 @@ function catalogOf(
   return new ModelCatalog({
     model: env.INTERLOCK_MODEL ?? settings.model,
     baseUrl: env.OPENAI_BASE_URL,
-    apiKey: env.OPENAI_API_KEY,
     dialect: settings.dialect,
     contextTokens: settings.contextTokens,
     stream: env.INTERLOCK_MODEL_STREAM ?? false,

@@ -601,6 +601,14 @@ describe("a secret may stand in a file", () => {
     expect(config.temporal?.connectionOptions.apiKey).toBe("sk-in-a-file");
   });
 
+  test("and another key in it counts from the next request on", async () => {
+    const path = await held("sk-of-an-hour\n");
+    const config = load({ OPENAI_API_KEY_FILE: path, INTERLOCK_MODEL: "m" });
+    expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-an-hour");
+    await held("sk-of-the-next\n");
+    expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-the-next");
+  });
+
   test("and not in the variable as well", async () => {
     const variables = { OPENAI_API_KEY_FILE: await held("sk-a"), OPENAI_API_KEY: "sk-b" };
     expect(refusal(variables)).toBe(

@@ -10,7 +10,6 @@ export interface ModelConfiguration {
   /** An entry's name, or what the common endpoint calls it. */
   readonly model?: string | undefined;
   readonly baseUrl?: string | undefined;
-  readonly apiKey?: string | undefined;
   readonly dialect?: DialectSetting | undefined;
   /** Of the default model, where its entry says nothing. */
   readonly contextTokens?: number | undefined;
@@ -19,7 +18,7 @@ export interface ModelConfiguration {
   readonly models: Readonly<Record<string, ModelEntry>>;
   readonly agents: Readonly<Record<string, ModelOverride>>;
   readonly prices: Readonly<Record<string, ModelPrice>>;
-  /** What a variable of the environment holds; undefined where it is unset or empty. */
+  /** What a variable of the environment holds, or now the file in its place; undefined where it is unset or empty. */
   readonly variable: (name: string) => string | undefined;
   /** Endpoints that are named where the worker is started, beside the settings: they get no key. */
   readonly moreEndpoints?: readonly string[];
@@ -317,7 +316,7 @@ export class ModelCatalog {
     const baseUrl = entry.baseUrl ?? configuration.baseUrl;
     const ownKey = apiKeyVariable === undefined ? undefined : configuration.variable(apiKeyVariable);
     // A key goes only to the endpoint it was given for: an endpoint of its own gets a key of its own or none.
-    const apiKey = ownKey ?? (isCommon ? configuration.apiKey : undefined);
+    const apiKey = ownKey ?? (isCommon ? configuration.variable(COMMON_KEY) : undefined);
     if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
     // Like a key, a dialect belongs to the endpoint that it was given for.
     const dialect = entry.dialect ?? (isCommon ? configuration.dialect : undefined);
@@ -333,7 +332,7 @@ export class ModelCatalog {
         timeoutMs: timeoutSeconds === undefined ? configuration.timeoutMs : timeoutSeconds * 1_000,
         ...defined({ temperature, maxTokens, parameters, contextTokens, dialect }),
       },
-      keyVariable: apiKeyVariable ?? (isCommon ? "OPENAI_API_KEY" : ""),
+      keyVariable: apiKeyVariable ?? (isCommon ? COMMON_KEY : ""),
       lacksKey: apiKeyVariable !== undefined && apiKey === undefined,
     };
   }
@@ -346,6 +345,8 @@ export class ModelCatalog {
   }
 }
 
+/** The variable with the key of the common endpoint. */
+const COMMON_KEY = "OPENAI_API_KEY";
 const NO_MODEL_CONFIGURED =
   "no model is configured. Set OPENAI_API_KEY or OPENAI_BASE_URL, and INTERLOCK_MODEL";
 const SAME_SETTINGS = "Give the workers of a queue the same settings, or name another one";
@@ -370,8 +371,8 @@ function withId({ name, settings, ...rest }: Source, model: string): Source {
   const {
     temperature: _,
     maxTokens: _maxTokens,
-    contextTokens: _length,
     parameters: _parameters,
+    contextTokens: _length,
     price: _price,
     ...connection
   } = settings;
