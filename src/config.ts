@@ -11,6 +11,7 @@ import {
   readSecretFile,
   secretFilesOf,
   secretOf,
+  valueOf,
   withSecrets,
 } from "./environment/secret-files.js";
 import { readTemporal } from "./environment/temporal.js";
@@ -18,7 +19,7 @@ import { type TraceSettings, readTraces } from "./environment/traces.js";
 import { type WorkerSize, workerSizeOf, workerSizeVariables } from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { type Webhook, webhooksOf } from "./core/notify/webhooks.js";
-import { programsOf } from "./mcp/server-settings.js";
+import { programsOf, tokenVariablesOf } from "./mcp/server-settings.js";
 import type { ModelSettings } from "./model/chat.js";
 import { ModelCatalog } from "./model/model-catalog.js";
 import { MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE, modelUrl } from "./model/model-entries.js";
@@ -113,7 +114,7 @@ export interface Config {
   readonly settings: Settings;
   /** The files that secrets are read from. */
   readonly secretFiles: readonly SecretFile[];
-  /** A variable of the environment that the settings name, for an MCP server. */
+  /** A variable of the environment that the settings name, for an MCP server; of a token, or the file in its place. Throws `ConfigError`. */
   readonly variable: (name: string) => string | undefined;
   /** What is said of the directories that runs may open. */
   readonly roots: RootPolicy;
@@ -170,6 +171,7 @@ export function loadConfig(
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   const models = catalogOf(env, settings, given);
   const temporal = readTemporal(environment);
+  const tokens = tokenVariablesOf(settings.mcpServers ?? {});
   const secretFiles = secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings);
   return Object.freeze({
     storeDir,
@@ -184,7 +186,7 @@ export function loadConfig(
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
     secretFiles,
-    variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
+    variable: (name: string) => (tokens.has(name) ? secretOf(given, name) : valueOf(environment, name)),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
       privatePaths: [

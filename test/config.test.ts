@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConfigError, INTERLOCK_VARIABLES, loadConfig, unknownVariables } from "../src/config.js";
+import { tokenProblem } from "../src/mcp/server-settings.js";
 import { SETTINGS_KEYS } from "../src/settings-file.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
@@ -607,6 +608,25 @@ describe("a secret may stand in a file", () => {
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-an-hour");
     await held("sk-of-the-next\n");
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-the-next");
+  });
+
+  test("the tokens of MCP servers, and no other variable that they are given", async () => {
+    const path = await held("token-of-an-hour\n");
+    const tickets = { url: "https://t.example/mcp", bearerVariable: "T", headerVariables: { "X-Key": "K" } };
+    await settings({ mcpServers: { tickets, own: { command: "x", envVariables: ["OWN"] } } });
+    const config = load({ T_FILE: path, K_FILE: path, OWN_FILE: path });
+    expect(["T", "K", "OWN", "OWN_FILE"].map(config.variable)).toEqual([
+      "token-of-an-hour",
+      "token-of-an-hour",
+      undefined,
+      path,
+    ]);
+    expect(config.secretFiles.map(({ variable }) => variable)).toEqual(["T_FILE", "K_FILE"]);
+    await rm(path);
+    const { tickets: server } = config.settings.mcpServers ?? {};
+    expect(server !== undefined && "url" in server && tokenProblem(server, config.variable)).toBe(
+      "T_FILE names a file that cannot be read. Correct it or unset it",
+    );
   });
 
   test("and not in the variable as well", async () => {

@@ -54,10 +54,12 @@ export function secretFilesOf(
   });
 }
 
-function namesIn(value: unknown): readonly string[] {
+function namesIn(value: unknown, ofHeaders = false): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, said]) =>
-    key.endsWith("Variable") && typeof said === "string" ? [said] : namesIn(said),
+    typeof said === "string" && (ofHeaders || key.endsWith("Variable"))
+      ? [said]
+      : namesIn(said, key === "headerVariables"),
   );
 }
 
@@ -91,6 +93,6 @@ export function readSecretFile(path: string, variable: string): string {
   return written.text;
 }
 
-function valueOf(environment: Environment, name: string): string | undefined {
+export function valueOf(environment: Environment, name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }

@@ -95,11 +95,11 @@ export class Connection {
   private isCutTold = false;
   private isClosed = false;
   private asked = 0;
-  private readonly secrets: readonly string[];
+  /** Of the newest link: a token may be exchanged between two. */
+  private secrets: readonly string[] = [];
 
   constructor(place: ConnectionPlace) {
     this.place = place;
-    this.secrets = secretsOf(place.server, place.variable);
   }
 
   /** Nobody waits for an answer of it. */
@@ -258,6 +258,7 @@ export class Connection {
       if (problem !== undefined)
         throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
     }
+    this.secrets = secretsOf(server, variable);
     return this.connect(leave, true);
   }
 

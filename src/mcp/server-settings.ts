@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { NO_HEADER_VALUE, headerNameProblem, isHeaderValue } from "../core/header-value.js";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
+import { wordsOf } from "../core/system-code.js";
 import { secretVariable } from "../core/variable-name.js";
 import { PROJECT, namesProject, projectProblem } from "./project-paths.js";
 
@@ -127,13 +128,23 @@ export function tokenVariables({ bearerVariable, headerVariables }: HttpServer):
   return [...(bearerVariable === undefined ? [] : [bearerVariable]), ...Object.values(headerVariables)];
 }
 
-/** Why a token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */
+/** Those of all servers. */
+export function tokenVariablesOf(servers: McpServers): ReadonlySet<string> {
+  return new Set(Object.values(servers).flatMap((server) => ("url" in server ? tokenVariables(server) : [])));
+}
+
+/** Why a token that a server wants cannot be sent: its variable is not set, its file cannot be read, or it is what no header can carry. */
 export function tokenProblem(
   server: HttpServer,
   variable: (name: string) => string | undefined,
 ): string | undefined {
   for (const name of tokenVariables(server)) {
-    const token = variable(name);
+    let token: string | undefined;
+    try {
+      token = variable(name);
+    } catch (error) {
+      return wordsOf(error).replace(/\.$/, "");
+    }
     if (token === undefined) return `the variable ${name} is not set`;
     // Blanks and line breaks around it are left out of the header.
     if (!isHeaderValue(token.trim())) return `the variable ${name} ${NO_HEADER_VALUE}`;
