@@ -788,6 +788,16 @@ describe("the settings file", () => {
       "is not valid at dialect.keyHeader: must be another header: each request says what belongs in this one. Correct it.",
     ],
     [
+      "a secret's header with its value",
+      { models: { a: { model: "m", dialect: { headers: { "Helicone-Auth": "Bearer x" } } } } },
+      "is not valid at models.a.dialect.headers.Helicone-Auth: is one of a secret: name its variable in apiKeyVariable, and the header as keyHeader. Correct it.",
+    ],
+    [
+      "a header that no request can carry",
+      { dialect: { headers: { "x-title": "a\nb" } } },
+      "is not valid at dialect.headers.x-title: holds characters that no header can carry, such as a line break or a typographic quote. Correct it.",
+    ],
+    [
       "a name of a model that is none",
       { models: { "a b": { model: "m" } } },
       "is not valid at models.a b: must be a name: letters, digits, and . _ : / - after the first. Correct it.",

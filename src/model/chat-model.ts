@@ -333,10 +333,14 @@ function redirected(response: WireAnswer, from: URL): Error {
 }
 
 /** What each request has, the key with it. */
-export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
+export function headersFor(
+  { apiKey }: ModelSettings,
+  { keyHeader, headers }: Dialect,
+): Record<string, string> {
   if (apiKey !== undefined && !isHeaderValue(apiKey)) throw unusableKey();
   const value = /authorization$/i.test(keyHeader) ? `Bearer ${apiKey}` : apiKey;
   return {
+    ...headers,
     accept: "application/json",
     "content-type": "application/json",
     ...(value === undefined || apiKey === undefined ? {} : { [keyHeader]: value }),

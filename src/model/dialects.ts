@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { headerNameProblem } from "../core/header-value.js";
+import { NO_HEADER_VALUE, headerNameProblem, isHeaderValue } from "../core/header-value.js";
+import { namesSecret } from "../core/prompt/redact.js";
 
 /**
  * How one family of servers differs from the others (docs/models.md). What an entry does not name is as in the plain
@@ -49,6 +50,8 @@ export interface Dialect {
   readonly foreignCall: Readonly<Record<string, unknown>>;
   /** Where the key stands: behind `Bearer` in a header that is called an authorization. */
   readonly keyHeader: string;
+  /** Headers beside the key's that each request has: nothing secret. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Codes of errors that stay what they are, whatever their status says. */
   readonly finalErrors: readonly string[];
 }
@@ -88,6 +91,7 @@ const PLAIN: Dialect = {
   foreignMessage: {},
   foreignCall: {},
   keyHeader: "authorization",
+  headers: {},
   finalErrors: FINAL_ERRORS,
 };
 
@@ -150,6 +154,17 @@ export type DialectName = keyof typeof DIALECTS;
 // The keys of a literal.
 export const DIALECT_NAMES = Object.keys(DIALECTS) as [DialectName, ...DialectName[]];
 
+/** Settings hold no secrets: a key stands in one header, out of a variable. */
+function checkHeaders(headers: object, context: z.RefinementCtx): void {
+  for (const name of Object.keys(headers)) {
+    const secret =
+      (namesSecret(name) || /-auth$/i.test(name)) &&
+      "is one of a secret: name its variable in apiKeyVariable, and the header as keyHeader";
+    const message = headerNameProblem(name) ?? secret;
+    if (message) context.addIssue({ code: "custom", path: [name], message });
+  }
+}
+
 /** A dialect by name, by its fields, or both: fields win. */
 export const dialectSettingSchema = z.union([
   z.enum(DIALECT_NAMES),
@@ -180,6 +195,10 @@ export const dialectSettingSchema = z.union([
         const message = headerNameProblem(name);
         if (message !== undefined) context.addIssue({ code: "custom", message });
       })
+      .optional(),
+    headers: z
+      .record(z.string(), z.string().refine(isHeaderValue, NO_HEADER_VALUE))
+      .superRefine(checkHeaders)
       .optional(),
     finalErrors: z.array(z.string().min(1)).optional(),
   }),

@@ -217,6 +217,16 @@ describe("a request", () => {
     expect(told).toEqual([[keyHeader.toLowerCase(), value]]);
   });
 
+  test("carries the headers of its dialect, and the key all the same", async () => {
+    const dialect = { headers: { "x-portkey-provider": "openai", "X-Title": "tea" } };
+    const { headers } = await sent({ apiKey: "k-1", dialect });
+    expect(headers).toMatchObject({
+      "x-portkey-provider": "openai",
+      "x-title": "tea",
+      authorization: "Bearer k-1",
+    });
+  });
+
   test("carries no key where there is none", async () => {
     const server = await startRawServer((response) => json(response, choice({ content: "" })));
     const { apiKey: _, ...settings } = request(server.baseUrl).settings;
