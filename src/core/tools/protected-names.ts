@@ -57,6 +57,7 @@ export const NOT_ACCESSIBLE: readonly string[] = [
   ".sentryclirc",
   ".htpasswd",
   ".password-store",
+  ".mcp-auth",
   // keys
   ".ssh",
   ".gnupg",

@@ -128,6 +128,7 @@ describe("a name in a project", () => {
     [".bundle/config", ".gem/credentials"],
     [".config/glab-cli/config.yml", ".config/gh"],
     ["shop-firebase-adminsdk-x1.json", "shop-service-account.json"],
+    [".mcp-auth/mcp-remote-v1/x_tokens.json", ".config/gh"],
     [".psql_history", ".python_history"],
     ["lefthook.toml", "lefthook.yml"],
     [".lefthook-local.yaml", "lefthook.yml"],
