@@ -4,7 +4,7 @@ import { z } from "zod";
 import { barredPort } from "../core/barred-port.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
-import { excerpt } from "../core/text.js";
+import { cutText, excerpt } from "../core/text.js";
 import { within } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
@@ -276,7 +276,7 @@ export class Connection {
     });
     const link: Link = { client, leave, byHandshake, callsRunning: 0, isOpen: false, isLeft: false };
     const tell = (what: string): void => {
-      const words = excerpt(redactSecrets(this.clean(lastWords())), 500);
+      const words = bothEnds(redactSecrets(this.clean(lastWords())));
       note(`${this.sentence(what)}${words === "" ? "" : ` It said: ${words}`}`);
     };
     const onclose = (): void => {
@@ -346,6 +346,16 @@ export class Connection {
   clean(text: string): string {
     return withoutSecrets(text, this.secrets);
   }
+}
+
+/** Of what a process has said last, its beginning and its end: Node says first what is wrong, Python last. */
+const SAID_FIRST_CHARS = 300;
+const SAID_LAST_CHARS = 700;
+
+function bothEnds(said: string): string {
+  const text = excerpt(said, said.length);
+  if (text.length <= SAID_FIRST_CHARS + SAID_LAST_CHARS) return text;
+  return `${cutText(text, SAID_FIRST_CHARS)} ${text.slice(-SAID_LAST_CHARS).toWellFormed()}`;
 }
 
 /** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */

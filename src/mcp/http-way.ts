@@ -146,7 +146,7 @@ export function aboutItsToken(error: unknown, server: McpServer): string {
   if (!(error instanceof SdkHttpError) || error.status !== 401 || !("url" in server)) return "";
   const variables = tokenVariables(server);
   return variables.length === 0
-    ? "; the settings name no bearerVariable for it"
+    ? "; the settings name no bearerVariable for it, and it may want a login (docs/mcp.md)"
     : `; it does not take the token in ${variables.join(", ")}`;
 }
 

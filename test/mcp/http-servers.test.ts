@@ -156,7 +156,7 @@ test("a server that wants a token is told none where the settings name no variab
     return true;
   });
   await expect(open(url, {}, {}).call()).rejects.toThrow(
-    "answers with HTTP status 401: no: secret-token; the settings name no bearerVariable for it.",
+    "answers with HTTP status 401: no: secret-token; the settings name no bearerVariable for it, and it may want a login (docs/mcp.md).",
   );
 });
 

@@ -295,6 +295,13 @@ describe("a server", () => {
     );
     expect(notes.join()).toContain("no such");
     expect(notes.join()).not.toContain("\u001B");
+    const wordy = open({
+      command: process.execPath,
+      args: ["-e", `console.error("first" + ", and so on".repeat(150) + ", last"); process.exit(1)`],
+    });
+    await expect(wordy.source.tools(wordy.place)).rejects.toThrow(NotReached);
+    expect(wordy.notes.join()).toMatch(/It said: first.*, last$/);
+    expect(wordy.notes.join().length).toBeLessThan(1_100);
     const elsewhere = open({ command: process.execPath, cwd: "/none/such" });
     await expect(elsewhere.source.tools(elsewhere.place)).rejects.toThrow(
       "cannot be started: its cwd /none/such is no directory",
