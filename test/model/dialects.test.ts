@@ -1169,6 +1169,26 @@ describe("a form that a server does not take is another one, from then on", () =
     expect(messagesOf(server.requests[3])[0]).toMatchObject({ reasoning_content: "hm" });
   });
 
+  test.each(["plain", "deepseek"] as const)(
+    "without thoughts that it asks to remove: %s",
+    async (dialect) => {
+      const message =
+        "The reasoning_content is an intermediate result for display purposes only and will not be included in the context for inference. Please remove the reasoning_content from your message to reduce network traffic.";
+      const server = await startRawServer((response, request) => {
+        const isSent = JSON.stringify(messagesOf(request)).includes("reasoning_content");
+        if (isSent) json(response, { error: { message, code: "invalid_request_error" } }, 400);
+        else json(response, choice({ content: "x", reasoning_content: "hm" }));
+      });
+      const model = createChatModel();
+      const { content, toolCalls, provider } = await ask(server.baseUrl, { dialect }, [], model);
+      if (provider === undefined) throw new Error("It has no thoughts.");
+      const messages: readonly ChatMessage[] = [{ role: "assistant", content, toolCalls, provider }];
+      await ask(server.baseUrl, { dialect }, messages, model);
+      await ask(server.baseUrl, { dialect }, messages, model);
+      expect(server.requests).toHaveLength(4);
+    },
+  );
+
   test.each([
     [400, "Invalid 'content' type. Expected one of: ['str'], got list."],
     [
