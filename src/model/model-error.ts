@@ -19,6 +19,7 @@ import {
   isWrongKey,
   readProviderError,
   statusNamed,
+  wantsOption,
   wordsOfPage,
   wordsUnder,
 } from "./provider-error.js";
@@ -206,6 +207,9 @@ export interface Refusing {
  */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 424, 425, 429, 498, 499]);
 
+/** Of a server that cannot do what is asked, such as llama.cpp's that was started without its templates: it will not learn it. */
+const NOT_IMPLEMENTED = 501;
+
 /** Statuses of wrong requests, under which some servers say that they are busy (NVIDIA's, of a model whose host is down). */
 const BLAMING: ReadonlySet<number> = new Set([400, 404, 422]);
 
@@ -224,7 +228,10 @@ export function refusedByProvider(
   }
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
-  const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && (hasBegun || isBusy(said)));
+  const passes =
+    PASSING.has(status) ||
+    (status >= 500 && status !== NOT_IMPLEMENTED) ||
+    (BLAMING.has(status) && (hasBegun || isBusy(said)));
   const told = headers.get("x-should-retry"); // OpenAI's and Anthropic's, which know better than any status
   const retryable = (told === "true" || (passes && told !== "false")) && !isFinal(said, finalErrors);
   return new ModelError({
@@ -268,9 +275,14 @@ function ofNoStatus(said: ProviderError, body: string, refusing: Refusing): Mode
   });
 }
 
-/** What another try does not help against: a quota, a filter, or a code that the dialect calls so. */
+/** What another try does not help against: a quota, a filter, how a server was started, or a code that the dialect calls so. */
 function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
-  return isUsedUp(said) || isFiltered(said) || said.codes.some((code) => finalErrors.includes(code));
+  return (
+    isUsedUp(said) ||
+    isFiltered(said) ||
+    wantsOption(said) ||
+    said.codes.some((code) => finalErrors.includes(code))
+  );
 }
 
 function codeOfStatus(status: number, said: ProviderError, body: string): ErrorCode {

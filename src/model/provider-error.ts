@@ -212,6 +212,11 @@ export function isBusy({ words, codes }: ProviderError): boolean {
   return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => BUSY.test(said));
 }
 
+/** Whether a server says with which option it has to be started, as llama.cpp's does of tools under 500. */
+export function wantsOption({ words }: ProviderError): boolean {
+  return /\brequires? (?:the )?\W?--[a-z]/i.test(words.slice(0, MAX_LOOKED_AT));
+}
+
 const WRONG_KEY =
   /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
 

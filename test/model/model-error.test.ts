@@ -37,6 +37,7 @@ describe("an answer of the provider", () => {
     [499, "LLM_HTTP_ERROR", true],
     [429, "LLM_RATE_LIMITED", true],
     [500, "LLM_HTTP_ERROR", true],
+    [501, "LLM_HTTP_ERROR", false],
     [502, "LLM_HTTP_ERROR", true],
     [503, "LLM_HTTP_ERROR", true],
     [504, "LLM_HTTP_ERROR", true],
@@ -512,6 +513,11 @@ test.each<[number, string, string, string]>([
   const error = refused(status, body);
   expect(error).toMatchObject({ code, retryable: false });
   expect(error.message).toContain(words);
+});
+
+test("a server that has to be started with another option is not asked again", () => {
+  expect(answered(500, "tools param requires --jinja flag").retryable).toBe(false);
+  expect(answered(500, "it requires a restart -- please wait").retryable).toBe(true);
 });
 
 test("words that begin with their status, as the titles of proxies' pages do, say that once", () => {
