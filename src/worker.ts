@@ -25,7 +25,12 @@ import { whyLost } from "./store/lost-store.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
-import { type DefinedTool, type ToolDefinition, defineTool } from "./tools/external/define-tool.js";
+import {
+  type DefinedTool,
+  type ToolDefinition,
+  type ToolInput,
+  defineTool,
+} from "./tools/external/define-tool.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
 import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
@@ -35,7 +40,7 @@ import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
 export { type Config, ConfigError, type Instrument, loadConfig };
-export { type DefinedTool, type ToolDefinition, defineTool };
+export { type DefinedTool, type ToolDefinition, type ToolInput, defineTool };
 export type { WatchCall, WatchedCall } from "./core/tools/watched-call.js";
 export type { ToolCallScope } from "./tools/external/tool-source.js";
 export type { WorkerCapacity } from "./worker/capacity.js";

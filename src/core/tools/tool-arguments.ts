@@ -32,7 +32,7 @@ export interface FunctionTool {
   };
 }
 
-export function functionTool(name: string, description: string, parameters: z.ZodType): FunctionTool {
+export function functionTool(name: string, description: string, parameters: z.core.$ZodType): FunctionTool {
   const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: "input" });
   return { type: "function", function: { name, description, parameters: schema } };
 }

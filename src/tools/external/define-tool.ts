@@ -8,8 +8,13 @@ import { excerpt } from "../../core/text.js";
 import { type ExternalTool, type ToolCallScope, type ToolSource, WrongArguments } from "./tool-source.js";
 import { answerText, thrownWords } from "./tool-words.js";
 
+/** An object of any zod 4, the program's own: zod's types tell its minor versions apart. */
+export interface ToolInput {
+  readonly _zod: { readonly output: unknown; readonly def: { readonly type: "object" } };
+}
+
 /** A tool that a program gives its worker. */
-export interface ToolDefinition<Input extends z.ZodObject> {
+export interface ToolDefinition<Input extends ToolInput> {
   /** Words of `a-z 0-9 _`, with dots between them: `tickets.find`. Not `mcp.…`, and none of the engine's own. */
   readonly name: string;
   /** For the model: what it does, and when it is to be used. */
@@ -30,7 +35,7 @@ export interface ToolDefinition<Input extends z.ZodObject> {
    * and a set a list; of what cannot be JSON the model is told that the tool has run. What it throws is a failure that the model is
    * told of, by the error's message: put no key into it. What blocks the process blocks its worker: no time is over for it.
    */
-  readonly run: (input: z.output<Input>, scope: ToolCallScope) => unknown;
+  readonly run: (input: Input["_zod"]["output"], scope: ToolCallScope) => unknown;
 }
 
 /** A tool that a worker can be given: what `defineTool` returns. */
@@ -43,8 +48,8 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
 /** A tool in code. Throws a `TypeError` that says what is wrong with its definition: its name, its input's schema, its timeout. */
-export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): DefinedTool {
-  const { name, description, input, effect, timeoutMs = DEFAULT_TIMEOUT_MS, agents, run } = definition;
+export function defineTool<Input extends ToolInput>(definition: ToolDefinition<Input>): DefinedTool {
+  const { name, description, effect, timeoutMs = DEFAULT_TIMEOUT_MS, agents, run } = definition;
   if (typeof name !== "string")
     throw new TypeError(`The tool ${excerpt(String(name), 80)} needs another name: a text.`);
   const isOurs = canonicalToolName(name) !== undefined || name.startsWith("mcp.");
@@ -58,6 +63,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   }
   const wrong = wrongPart(definition);
   if (wrong !== undefined) throw new TypeError(`The tool "${name}": ${wrong}.`);
+  const input = definition.input as object as z.core.$ZodObject; // as wrongPart has seen
   const parameters = schemaOf(name, description, input);
   const checked = checkExternalTool({ name, description, parameters, effect, timeoutMs });
   if (!checked.ok) throw new TypeError(checked.error.message);
@@ -71,7 +77,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
     ...(agents === undefined ? {} : { agents }),
     async run(args, scope) {
       // Its own copy: what a tool changes in its input must not be there when the call is made again.
-      const parsed = await input.safeParseAsync(structuredClone(args));
+      const parsed = await z.safeParseAsync(input, structuredClone(args));
       if (!parsed.success) {
         const said = parsed.error.issues.slice(0, 10).map(({ path, message }) => {
           return `${excerpt(path.map(String).join(".")) || "(root)"}: ${excerpt(redactAbsolutePaths(message), 200)}`;
@@ -85,16 +91,16 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
 }
 
 /** What a program without types may have got wrong. */
-function wrongPart({
+function wrongPart<Input extends ToolInput>({
   description,
   input,
   effect,
   agents,
   run,
-}: ToolDefinition<z.ZodObject>): string | undefined {
+}: ToolDefinition<Input>): string | undefined {
   if (typeof description !== "string") return "description must be a text";
   if (!(input instanceof z.core.$ZodObject))
-    return "input must be an object of zod's, such as z.strictObject({ … })";
+    return `input must be an object of zod 4, such as z.strictObject({ … })${isOfZod3(input) ? '; this one is of zod 3: take z from "zod/v4", or install zod 4' : ""}`;
   if (!EFFECTS.includes(effect)) return 'effect must be "none", "idempotent" or "once"';
   if (typeof run !== "function") return "run must be a function";
   const isList =
@@ -102,7 +108,11 @@ function wrongPart({
   return isList ? undefined : "agents must be a list of ids";
 }
 
-function schemaOf(name: string, description: string, input: z.ZodObject): JsonObject {
+function isOfZod3(input: unknown): boolean {
+  return typeof input === "object" && input !== null && "_def" in input && !("_zod" in input);
+}
+
+function schemaOf(name: string, description: string, input: z.core.$ZodObject): JsonObject {
   try {
     return functionTool(name, description, input).function.parameters as JsonObject; // a JSON Schema is JSON
   } catch (error) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import * as mini from "zod/mini";
 import type { RecordedModelCall, ToolEffect } from "../../../src/core/tools/external-tool.js";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
 import { verifyAuditLog } from "../../../src/store/runs/audit-verify.js";
@@ -88,6 +89,18 @@ describe("a call of an external tool", () => {
       { n: 1 },
       { runId: "r", nodeId: "draft", agentId: "author", callId: `c${calls}`, projectRoot, signal: undefined },
     ]);
+  });
+
+  test("gets arguments as another zod of its program has them, whose types are other ones", async () => {
+    const made = defineTool({
+      name: "desk.act",
+      description: "Acts.",
+      input: mini.object({ n: mini.optional(mini.int()) }),
+      effect: "once",
+      run: ({ n = 0 }) => `made ${n + 1}`,
+    });
+    expect(await called(made, '{"n":1}')).toMatchObject({ ok: true, content: "made 2" });
+    expect(await called(made, '{"n":"1"}')).toMatchObject({ error: { code: "TOOL_ARGS_INVALID" } });
   });
 
   test("is made once, whoever asks for it again, with one event", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { z as older } from "zod/v3";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
 import { type ToolDefinition, defineTool, toolsInCode } from "../../../src/tools/external/define-tool.js";
 import { runExternalCall } from "../../../src/tools/external/external-call.js";
@@ -254,6 +255,12 @@ test.each<[string, Partial<Record<keyof Definition, unknown>>, RegExp]>([
 });
 
 test.each<[string, Partial<Record<keyof Definition, unknown>>, RegExp]>([
+  [
+    "input",
+    { input: { id: "string" } },
+    /input must be an object of zod 4, such as z\.strictObject\({ … }\)\.$/,
+  ],
+  ["input, of zod 3,", { input: older.object({}) }, /; this one is of zod 3: take z from "zod\/v4", or/],
   ["effect", { effect: "twice" }, /effect must be "none", "idempotent" or "once"/],
   ["description", { description: undefined }, /description must be a text/],
   ["run", { run: "act" }, /run must be a function/],
