@@ -17,11 +17,16 @@ import { jsonBytes } from "../../core/json.js";
 /** The external tools of one model turn: what the model is shown, and what its calls are for. */
 export interface Offer {
   readonly functions: readonly FunctionTool[];
-  /** The tool that a call is for, by either spelling of its name. */
+  /** The tool that a call is for, by either spelling of its name; models write `_` for `-` as well, where that is of one tool alone. */
   offeredFor(call: Pick<ModelCall, "name">): OfferedTool | undefined;
 }
 
 export const NO_OFFER: Offer = { functions: [], offeredFor: () => undefined };
+
+/** A name as Claude and others write it, which take what is no letter and no digit for one and the same. */
+function plainName(name: string): string {
+  return name.replace(/[-.]/g, "_");
+}
 
 /** All external tools that a worker has, from wherever they come. */
 export class ExternalTools {
@@ -45,14 +50,17 @@ export class ExternalTools {
       sha256,
     );
     const byName = new Map<string, OfferedTool>();
+    const byPlainName = new Map<string, OfferedTool | undefined>();
     for (const [index, tool] of tools.entries()) {
       const offered = offeredTool(tool);
+      const wire = wires[index] ?? "";
       byName.set(tool.name, offered);
-      byName.set(wires[index] ?? "", offered);
+      byName.set(wire, offered);
+      byPlainName.set(plainName(wire), byPlainName.has(plainName(wire)) ? undefined : offered);
     }
     return {
       functions: tools.map((tool, index) => externalFunctionTool(wires[index] ?? "", tool)),
-      offeredFor: ({ name }) => byName.get(name),
+      offeredFor: ({ name }) => byName.get(name) ?? byPlainName.get(plainName(name)),
     };
   }
 

@@ -14,6 +14,7 @@ import {
 import { recordUnknown, runExternalCall } from "../../../src/tools/external/external-call.js";
 import { ExternalTools } from "../../../src/tools/external/external-tools.js";
 import {
+  type ExternalTool,
   Interrupted,
   NotReached,
   Reopenable,
@@ -101,6 +102,22 @@ describe("a call of an external tool", () => {
     });
     expect(await called(made, '{"n":1}')).toMatchObject({ ok: true, content: "made 2" });
     expect(await called(made, '{"n":"1"}')).toMatchObject({ error: { code: "TOOL_ARGS_INVALID" } });
+  });
+
+  test("is for the tool that is meant where its name is written with _ for -, and for none where that is of two", async () => {
+    const named = (name: string): ExternalTool => ({ ...tool(() => ""), name, family: "mcp.s." });
+    const tools = ["mcp.s.get-it", "mcp.s.a-b_c", "mcp.s.a_b-c"].map(named);
+    const source: ToolSource = { tools: () => Promise.resolve(tools), close: () => Promise.resolve() };
+    const offer = await new ExternalTools([source], () => undefined).offer(place);
+    const meant = (name: string) => offer.offeredFor({ name })?.name;
+    expect(["mcp_s_get-it", "mcp.s.get-it", "mcp_s_get_it"].map(meant)).toEqual(
+      Array(3).fill("mcp.s.get-it"),
+    );
+    expect(["mcp_s_a-b_c", "mcp_s_a_b_c", "mcp_s_got_it"].map(meant)).toEqual([
+      "mcp.s.a-b_c",
+      undefined,
+      undefined,
+    ]);
   });
 
   test("is made once, whoever asks for it again, with one event", async () => {
