@@ -1,3 +1,4 @@
+import { canonicalJson } from "../core/canonical-json.js";
 import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import { defined } from "../core/defined.js";
 import { type ModelRef, type RunModels, type WantedModel, modelLabel } from "../core/run/run-model.js";
@@ -247,13 +248,20 @@ export class ModelCatalog {
         return { missing: `its entry "${name}" of models has neither an endpoint nor a key` };
       // One without its key is left out by nobody: its turn is left to a worker that has it.
       const ref = { ...refOf(source), ...(source.lacksKey ? { keyed: true as const } : {}) };
-      if (!chain.some((known) => known.model === ref.model && known.endpoint === ref.endpoint))
-        chain.push(ref);
+      if (!chain.some((known) => this.isAskedAlike(known, ref))) chain.push(ref);
     }
     if (chain.length <= MAX_MODELS_IN_CHAIN) return chain;
     return {
       missing: `${chain.length} models would follow one another; at most ${MAX_MODELS_IN_CHAIN} may. Name fewer fallbacks`,
     };
+  }
+
+  /** One model at one endpoint may be asked in several ways, such as at once or when there is room. */
+  private isAskedAlike(one: ModelRef, other: ModelRef): boolean {
+    const [parameters, others] = [one, other].map(({ name = "" }) =>
+      canonicalJson(this.entries.get(name)?.parameters ?? {}),
+    );
+    return one.model === other.model && one.endpoint === other.endpoint && parameters === others;
   }
 
   /** All places that name an endpoint, those first that were meant. */

@@ -92,6 +92,19 @@ describe("the model of a run", () => {
     expect(names({ fallbacks: ["b"] })).toEqual(["m", "b", "c"]);
   });
 
+  test("falls back to itself where it is asked with other parameters then, and to no entry that is alike", () => {
+    const flex = { ...FAST, parameters: { service_tier: "flex", seed: 1 } };
+    const alike = { ...FAST, parameters: { seed: 1, service_tier: "flex" } };
+    const models = {
+      flex: { ...flex, fallbacks: ["alike", "fast", "again"] },
+      alike,
+      fast: FAST,
+      again: FAST,
+    };
+    const chosen = catalogOf({ models }, { FAST_KEY: "k" }).choose({ name: "flex" }, ["a"]);
+    expect("chain" in chosen && chosen.chain.map(({ name }) => name)).toEqual(["flex", "fast"]);
+  });
+
   test("is not an agent's that has its own; one that has fallbacks alone puts them behind the run's", () => {
     const agents = { own: { model: "fast" }, spare: { fallbacks: ["fast"] }, warm: { temperature: 1 } };
     const catalog = catalogOf({ models: { fast: FAST }, agents }, { ...COMMON, FAST_KEY: "k" });
