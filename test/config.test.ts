@@ -610,6 +610,19 @@ describe("a secret may stand in a file", () => {
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-the-next");
   });
 
+  test("and one that cannot be read keeps no other model from being asked", async () => {
+    const path = await held("sk-of-an-hour\n");
+    const at = (host: string) => ({ model: "m", baseUrl: `https://${host}.example/v1` });
+    await settings({
+      models: { a: { ...at("a"), apiKeyVariable: "A" }, b: { ...at("b"), apiKeyVariable: "B" } },
+    });
+    const { models } = load({ A_FILE: path, B: "sk-b", INTERLOCK_MODEL: "a" });
+    await rm(path);
+    const ref = (name: string) => ({ name, model: "m", endpoint: `https://${name}.example/v1` });
+    expect(models.reachRef(ref("b"), "any")).toMatchObject({ apiKey: "sk-b" });
+    expect(() => models.reachRef(ref("a"), "any")).toThrow("A_FILE names a file that cannot be read");
+  });
+
   test("the tokens of MCP servers, and no other variable that they are given", async () => {
     const path = await held("token-of-an-hour\n");
     const tickets = { url: "https://t.example/mcp", bearerVariable: "T", headerVariables: { "X-Key": "K" } };

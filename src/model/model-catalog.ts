@@ -136,14 +136,17 @@ export class ModelCatalog {
   reachRef(ref: ModelRef, agentId: string): ModelSettings | Missing {
     const own = this.agents.get(agentId);
     const isOwn = own !== undefined && hasOwnModel(own);
-    const found = this.sources(isOwn ? agentId : undefined, ref.name).filter(
-      ({ endpoint }) => endpoint === ref.endpoint,
-    );
     const isSame = (source: Source) =>
       source.settings.model === ref.model && (ref.name === undefined || source.name === ref.name);
-    const usable = found.filter(
-      ({ lacksKey, settings }) => !lacksKey && (ref.keyed !== true || settings.apiKey !== undefined),
-    );
+    const isUsable = ({ lacksKey, settings }: Source): boolean =>
+      !lacksKey && (ref.keyed !== true || settings.apiKey !== undefined);
+    const found: Source[] = [];
+    for (const source of this.sources(isOwn ? agentId : undefined, ref.name)) {
+      if (source.endpoint !== ref.endpoint) continue;
+      found.push(source);
+      if (isUsable(source) && isSame(source)) break; // other models' keys are nobody's business
+    }
+    const usable = found.filter(isUsable);
     const source = usable.find(isSame) ?? usable[0];
     if (source === undefined) return { missing: whatIsMissing(ref, found) };
     const price = this.priceOf(ref);
@@ -209,7 +212,7 @@ export class ModelCatalog {
       return common === undefined ? { missing: NO_MODEL_CONFIGURED } : withId(common, id);
     }
     const endpoint = normalEndpoint(baseUrl) ?? "";
-    const sources = this.sources(undefined, undefined).filter((source) => source.endpoint === endpoint);
+    const sources = [...this.sources(undefined, undefined)].filter((source) => source.endpoint === endpoint);
     const found = sources.find(({ settings }) => settings.model === id) ?? sources[0];
     if (found === undefined) return { missing: whatIsMissing({ model: id, endpoint }, []) };
     return checked(withId(found, id));
@@ -264,20 +267,23 @@ export class ModelCatalog {
     return one.model === other.model && one.endpoint === other.endpoint && parameters === others;
   }
 
-  /** All places that name an endpoint, those first that were meant. */
-  private sources(agentId: string | undefined, name: string | undefined): readonly Source[] {
-    const more = (this.configuration.moreEndpoints ?? []).map((baseUrl) =>
-      this.toSource(this.reach({ model: this.defaultId() ?? "", baseUrl })),
-    );
-    const all = [
-      agentId === undefined ? undefined : this.agentSource(agentId),
-      name === undefined ? undefined : this.source(name),
-      this.common(),
-      ...this.names.map((other) => this.source(other)),
-      ...[...this.agents.keys()].map((id) => this.agentSource(id)),
-      ...more,
+  /** All places that name an endpoint, those first that were meant; a key is read where its place is come to. */
+  private *sources(agentId: string | undefined, name: string | undefined): Generator<Source> {
+    const { moreEndpoints = [] } = this.configuration;
+    const places: readonly (() => Source | undefined)[] = [
+      () => (agentId === undefined ? undefined : this.agentSource(agentId)),
+      () => (name === undefined ? undefined : this.source(name)),
+      () => this.common(),
+      ...this.names.map((other) => () => this.source(other)),
+      ...[...this.agents.keys()].map((id) => () => this.agentSource(id)),
+      ...moreEndpoints.map(
+        (baseUrl) => () => this.toSource(this.reach({ model: this.defaultId() ?? "", baseUrl })),
+      ),
     ];
-    return all.filter((source) => source !== undefined);
+    for (const place of places) {
+      const source = place();
+      if (source !== undefined) yield source;
+    }
   }
 
   /** The model that an agent has of its own, by the name of its entry where it is one. */
