@@ -1,4 +1,4 @@
-import { counted, shellValue } from "../core/text.js";
+import { counted } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
 import { grpcReason } from "../client/temporal/grpc-reason.js";
@@ -6,11 +6,14 @@ import {
   DEADLINE_EXCEEDED,
   NOT_FOUND,
   PERMISSION_DENIED,
+  RESOURCE_EXHAUSTED,
   UNAUTHENTICATED,
 } from "../client/temporal/grpc-status.js";
+import { certificateRemedy } from "../client/temporal/temporal-words.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
+import { type NamespacePlace, addAttributes, keepLonger, makeNamespace } from "./namespace-commands.js";
 import { CHECK_MS, type Finding, failed, firstOf, passed, skipped, warning } from "./finding.js";
 
 /** Where a store's Temporal is. */
@@ -85,33 +88,36 @@ async function askAll(
 
 async function checkNamespace(
   connection: Connection,
-  { namespace }: TemporalPlace,
+  place: TemporalPlace,
   address: string,
 ): Promise<readonly Finding[]> {
+  const { namespace } = place;
+  const at = { address, namespace };
   let seconds: number;
   try {
     const { config } = await connection.workflowService.describeNamespace({ namespace });
     seconds = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0);
   } catch (error) {
     if (codeOf(error) === NOT_FOUND) {
-      const create = `temporal operator namespace create --address ${shellValue(address)} --retention 30d --namespace ${shellValue(namespace)}`;
-      const remedy = `Correct TEMPORAL_NAMESPACE, or make it: ${create}`;
+      const remedy = `Correct TEMPORAL_NAMESPACE, or make it: ${makeNamespace(at)}`;
       return [failed("namespace", `${namespace} does not exist`, remedy)];
     }
-    const remedy = "Let this key or certificate into the namespace, or correct TEMPORAL_NAMESPACE.";
+    const remedy = isRefusal(error)
+      ? "Let this key or certificate into the namespace, or correct TEMPORAL_NAMESPACE."
+      : remedyFor(error, place);
     return [failed("namespace", `${namespace}: ${causeOf(error)}`, remedy)];
   }
-  return [passed("namespace", namespace), judgeRetention(seconds, namespace, address)];
+  return [passed("namespace", namespace), judgeRetention(seconds, at)];
 }
 
 /** Of a run that is over Temporal keeps the history for so long; 0 where it does not say. */
-function judgeRetention(seconds: number, namespace: string, address: string): Finding {
+function judgeRetention(seconds: number, place: NamespacePlace): Finding {
   if (seconds === 0) return skipped("retention", "the server does not say");
   const days = seconds / DAY_SECONDS;
   const found = `${counted(Number(days.toFixed(1)), "day")} after a run is over`;
   if (days >= FEW_DAYS) return passed("retention", found);
-  const update = `temporal operator namespace update --address ${shellValue(address)} --retention 30d --namespace ${shellValue(namespace)}`;
-  return warning("retention", `${found}; then only the store knows it`, `Keep histories longer: ${update}`);
+  const remedy = `Keep histories longer: ${keepLonger(place)}`;
+  return warning("retention", `${found}; then only the store knows it`, remedy);
 }
 
 async function checkSearchAttributes(
@@ -132,15 +138,12 @@ async function checkSearchAttributes(
   if (missing.length === 0) return passed(name, `all ${wanted.length}`);
   const other = missing.filter((attribute) => Object.hasOwn(custom, attribute));
   if (other.length > 0) {
-    const remedy = "Remove them (temporal operator search-attribute remove), and create them as Keyword.";
+    const remedy =
+      "Give runs a namespace of their own (TEMPORAL_NAMESPACE). Or, where nobody else uses them, remove them (temporal operator search-attribute remove), and create them as Keyword.";
     return warning(name, `no keywords: ${other.join(", ")}; runs work, but cannot be searched for`, remedy);
   }
-  const flags = missing.map((attribute) => `--name ${attribute} --type Keyword`).join(" ");
-  return warning(
-    name,
-    `missing: ${missing.join(", ")}; runs work, but cannot be searched for`,
-    `temporal operator search-attribute create --address ${shellValue(address)} --namespace ${shellValue(namespace)} ${flags}`,
-  );
+  const found = `missing: ${missing.join(", ")}; runs work, but cannot be searched for`;
+  return warning(name, found, addAttributes({ address, namespace }, missing));
 }
 
 async function checkWorkers(
@@ -175,16 +178,26 @@ function causeOf(error: unknown): string {
   return codeOf(error) === DEADLINE_EXCEEDED ? `no answer within ${ANSWER_MS / 1_000} s` : grpcReason(error);
 }
 
-function remedyFor(error: unknown, place: TemporalPlace): string {
+/** Whoever asks is not let in. */
+function isRefusal(error: unknown): boolean {
   const code = codeOf(error);
+  return code === UNAUTHENTICATED || code === PERMISSION_DENIED;
+}
+
+function remedyFor(error: unknown, place: TemporalPlace): string {
   const cause = causeOf(error);
   if (place.embedded) return "Look into temporal-server.log in the store; interlock dev starts it again.";
-  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) {
+  if (codeOf(error) === RESOURCE_EXHAUSTED) {
+    return "It is asked for more than it is set to answer, and runs wait meanwhile. Look again later; where it stays so, raise its limit (frontend.namespaceRPS and its kin).";
+  }
+  if (isRefusal(error)) {
     return "Check TEMPORAL_API_KEY, or the client's certificate (TEMPORAL_TLS_CLIENT_CERT_PATH and its kin).";
   }
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|Name resolution/i.test(cause)) {
     return "Start that server, or correct TEMPORAL_ADDRESS; unset, the embedded server is used.";
   }
+  const certificate = certificateRemedy(cause);
+  if (certificate !== undefined) return certificate;
   if (hasTls(place)) return "Check TEMPORAL_ADDRESS and the TLS settings (TEMPORAL_TLS and its kin).";
   return "Check TEMPORAL_ADDRESS: something else may listen there. If the server wants TLS, set TEMPORAL_TLS=true.";
 }

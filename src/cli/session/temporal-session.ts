@@ -2,7 +2,7 @@ import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../../client/client.js";
 import { isNotLetIn } from "../../client/temporal/grpc-status.js";
-import { notLetIn } from "../../client/temporal/temporal-words.js";
+import { certificateRemedy, notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import { acquireEmbeddedServer, isServed } from "../../embedded/server.js";
@@ -255,9 +255,7 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
 /** Pure. Who shows a certificate, or refuses, does answer: another address is no remedy. */
 export function unreachedWords(address: string, reason: string, isRefused = false): string {
   if (isRefused) return notLetIn(reason.replace(/\.$/, ""), address);
-  const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
-  if (!isOurs && /certificate|altnames/i.test(reason)) {
-    return `The certificate of ${address} is not accepted (${reason}). Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.`;
-  }
+  const remedy = certificateRemedy(reason);
+  if (remedy !== undefined) return `The certificate of ${address} is not accepted (${reason}). ${remedy}`;
   return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;
 }

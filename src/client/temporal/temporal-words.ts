@@ -59,3 +59,10 @@ export function isNoNamespace(error: unknown): boolean {
   const code: number = error.code;
   return code === NOT_FOUND && /^Namespace\b/.test(error.details);
 }
+
+/** What to do where the server's certificate is not accepted; undefined of every other reason why it is not reached. Pure. */
+export function certificateRemedy(reason: string): string | undefined {
+  const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
+  if (isOurs || !/certificate|altnames/i.test(reason)) return undefined;
+  return "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
+}

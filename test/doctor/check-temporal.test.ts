@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { checkTemporal } from "../../src/doctor/check-temporal.js";
+import { type GrpcAnswer, answeringTemporal } from "../fakes/answering-temporal.js";
+
+const PERMISSION_DENIED = 7;
+const RESOURCE_EXHAUSTED = 8;
+const KEYWORD = 2;
+const TEXT = 1;
+
+async function look(answers: Readonly<Record<string, GrpcAnswer>>) {
+  const address = await answeringTemporal(answers);
+  const place = { connection: { address }, namespace: "shop", taskQueue: "interlock", embedded: false };
+  const findings = await checkTemporal(place);
+  return (name: string) => findings.find((finding) => finding.name === name);
+}
+
+/** `ListSearchAttributesResponse` of Temporal's API: a map of names to types. */
+function attributesOf(types: Readonly<Record<string, number>>): GrpcAnswer {
+  const entries = Object.entries(types).map(([name, type]) => {
+    const entry = Buffer.from([0x0a, name.length, ...Buffer.from(name), 0x10, type]);
+    return Buffer.from([0x0a, entry.length, ...entry]);
+  });
+  return { message: Buffer.concat(entries) };
+}
+
+test("a server that is asked too much has no wrong address, and its namespace is closed to nobody", async () => {
+  const tooMuch = { code: RESOURCE_EXHAUSTED, details: "namespace rate limit exceeded" };
+  const remedy = expect.stringContaining("Look again later") as string;
+  const namespace = (await look({ DescribeNamespace: tooMuch }))("namespace");
+  expect(namespace).toMatchObject({ found: "shop: namespace rate limit exceeded", remedy });
+  expect((await look({ GetSystemInfo: tooMuch }))("temporal")).toMatchObject({ status: "failed", remedy });
+});
+
+test("a namespace that is closed to a key is named so", async () => {
+  const closed = { code: PERMISSION_DENIED, details: "Request unauthorized." };
+  const finding = (await look({ DescribeNamespace: closed }))("namespace");
+  expect(finding?.remedy).toContain("Let this key or certificate into the namespace");
+});
+
+test("attributes of other types may be somebody else's: a namespace of its own is advised before they are removed", async () => {
+  const attributes = attributesOf({ RunPhase: TEXT, RunNode: KEYWORD });
+  const finding = (await look({ ListSearchAttributes: attributes }))("search attributes");
+  expect(finding).toMatchObject({
+    status: "warning",
+    found: "no keywords: RunPhase; runs work, but cannot be searched for",
+    remedy: expect.stringMatching(/^Give runs a namespace of their own/) as string,
+  });
+});
