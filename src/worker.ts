@@ -8,6 +8,7 @@ import {
 } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
+import { unreadyWords } from "./client/temporal/temporal-words.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { attributesOfRuns } from "./contract/sealed.js";
@@ -151,19 +152,24 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
-  const done = runToEnd(worker, async () => {
-    unobserve?.();
-    for (const stop of unwatch) stop?.();
-    await announcement.stop();
-    await rehearsals.close();
-    await external?.close();
-    await connection.close();
+  let isAsked = false;
+  const done = runToEnd(worker, {
+    why: async () => (isAsked ? undefined : whyRefused(connection, options.namespace)),
+    async close() {
+      unobserve?.();
+      for (const stop of unwatch) stop?.();
+      await announcement.stop();
+      await rehearsals.close();
+      await external?.close();
+      await connection.close();
+    },
   });
   return {
     done,
     capacity,
     whyNotReady: () => whyNotReady(worker, connection, options.namespace, store),
     async shutdown() {
+      isAsked ||= worker.getState() === "RUNNING";
       if (worker.getState() === "RUNNING") {
         await announcement.leave();
         if (worker.getState() === "RUNNING") worker.shutdown();
@@ -231,14 +237,18 @@ async function whyNotReady(
   const state = worker.getState();
   if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
   const lost = await whyLost(store);
-  if (lost !== undefined) return lost;
+  return lost ?? whyRefused(connection, namespace);
+}
+
+/** Why Temporal says nothing of the namespace; undefined where it does. */
+async function whyRefused(connection: NativeConnection, namespace: string): Promise<string | undefined> {
   try {
     await connection.withDeadline(Date.now() + READY_MS, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
     return undefined;
-  } catch {
-    return "Temporal does not answer.";
+  } catch (error) {
+    return unreadyWords(error) ?? "Temporal does not answer.";
   }
 }
 
@@ -304,16 +314,26 @@ function untilAll<T extends readonly string[] | undefined>(
   };
 }
 
-async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {
+/** How a worker ends. */
+interface WorkerEnd {
+  /** Why it has ended though nobody has asked it to, as Temporal says it: the SDK may say less, or nothing. */
+  why(): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+async function runToEnd(worker: Worker, { why, close }: WorkerEnd): Promise<void> {
   try {
     await worker.run();
   } catch (error) {
+    const refusal = await why();
     await close().catch(() => undefined); // why the worker has ended says more
+    if (refusal !== undefined) throw new Error(`${ENDED} ${refusal}`, { cause: error });
     throw isCutOff(error) ? new Error(CUT_OFF, { cause: error }) : error;
   }
   await close();
 }
 
+const ENDED = "The worker has ended. Nothing is lost: the next worker goes on with what it was at.";
 const CUT_OFF =
   "The worker was stopped before all that it was at had ended, or was told to Temporal. Nothing is lost: the next worker does it again.";
 

@@ -5,15 +5,20 @@ import { listen } from "./listen.js";
 /** How a request ends: a status of gRPC with its words, or a message as it is encoded. */
 export type GrpcAnswer = { readonly code: number; readonly details: string } | { readonly message: Buffer };
 
-/** What is at an address and speaks as Temporal does, as far as the test says; what it does not, is answered with an empty message. */
-export async function answeringTemporal(answers: Readonly<Record<string, GrpcAnswer>>): Promise<string> {
+const NOTHING: GrpcAnswer = { message: Buffer.alloc(0) };
+
+/** What is at an address and speaks as Temporal does, as far as the test says: by method, and to all else the same. */
+export async function answeringTemporal(
+  answers: Readonly<Record<string, GrpcAnswer>>,
+  otherwise = NOTHING,
+): Promise<string> {
   const sessions = new Set<Http2Session>();
   const server = createServer();
   server.on("session", (session) => sessions.add(session));
   server.on("stream", (stream, headers) => {
     stream.on("error", () => undefined);
     const method = headers[":path"]?.split("/").at(-1) ?? "";
-    const answer = answers[method] ?? { message: Buffer.alloc(0) };
+    const answer = answers[method] ?? otherwise;
     const answered = { ":status": 200, "content-type": "application/grpc" };
     if ("code" in answer) {
       const status = {

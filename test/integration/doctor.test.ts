@@ -88,7 +88,8 @@ test("interlock doctor names the search attributes that a namespace lacks, and i
   worker.stderr.on("data", (chunk: Buffer) => (notes += chunk.toString("utf8")));
   const closed = once(worker, "close");
   try {
-    await eventually(() => notes.includes(`search-attribute create --namespace ${namespace}`));
+    await eventually(() => notes.includes("interlock doctor"));
+    expect(notes).toContain(`The namespace ${namespace} lacks search attributes (RunPhase, RunNode`);
     worker.kill("SIGINT");
     expect(await closed).toEqual([0, null]);
   } finally {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
-import { shellValue } from "../../core/text.js";
 import { type ListenAddress, notListening } from "../../environment/listen-address.js";
 import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
@@ -106,8 +105,11 @@ async function serveUntil(
     if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
     if (!session.embedded) await noteMissingSearchAttributes(session.client);
-    await Promise.race([worker.done, untilStopped(signal)]);
-    return EXIT.done;
+    const ended = worker.done.then(
+      () => EXIT.done,
+      () => EXIT.failed, // the session says why, when it closes
+    );
+    return await Promise.race([ended, untilStopped(signal).then(() => EXIT.done)]);
   } finally {
     clearInterval(looking);
     await page?.close();
@@ -156,11 +158,7 @@ async function listen(address: ListenAddress): Promise<HealthServer> {
 async function noteMissingSearchAttributes(client: InterlockClient): Promise<void> {
   const missing = await client.missingSearchAttributes();
   if (missing.length === 0) return;
-  const flags = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
   printNote(
-    `The namespace ${client.namespace} lacks search attributes; runs work, but cannot be searched for. Add them with:`,
-  );
-  printNote(
-    `  temporal operator search-attribute create --namespace ${shellValue(client.namespace)} ${flags}`,
+    `The namespace ${client.namespace} lacks search attributes (${missing.join(", ")}, as keywords): runs work, but cannot be searched for. How to add them says: interlock doctor`,
   );
 }

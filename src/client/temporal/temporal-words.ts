@@ -1,4 +1,5 @@
 import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
+import { isAway } from "./away.js";
 import { grpcReason } from "./grpc-reason.js";
 import {
   DEADLINE_EXCEEDED,
@@ -11,6 +12,11 @@ import {
 } from "./grpc-status.js";
 
 const SEE = "See: interlock doctor";
+
+/** Why Temporal refuses all that it is asked; undefined where it does not answer. */
+export function unreadyWords(error: unknown): string | undefined {
+  return isAway(error) ? undefined : temporalWords(error);
+}
 
 /** What Temporal has refused, or that it does not answer any more; undefined for what is no word of Temporal's. */
 export function temporalWords(error: unknown): string | undefined {

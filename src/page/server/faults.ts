@@ -1,11 +1,10 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
-import { isAway } from "../../client/temporal/away.js";
 import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
 import { INVALID_ARGUMENT, statusIn } from "../../client/temporal/grpc-status.js";
-import { temporalWords } from "../../client/temporal/temporal-words.js";
+import { temporalWords, unreadyWords } from "../../client/temporal/temporal-words.js";
 
 /** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
 export class PageRefusal extends Error {
@@ -93,11 +92,6 @@ function notInTemporal(sentence: string, cause: unknown): PageRefusal {
   const why =
     "A run that was there has been deleted, or has ended longer ago than Temporal keeps runs. What its store still has, interlock runs lists there.";
   return new PageRefusal(404, "NOT_IN_TEMPORAL", `${sentence} ${why}`, cause);
-}
-
-/** Why Temporal refuses all that it is asked; undefined where it does not answer. */
-export function unreadyWords(error: unknown): string | undefined {
-  return isAway(error) ? undefined : temporalWords(error);
 }
 
 const ASKED_AGAIN = "It is asked again.";

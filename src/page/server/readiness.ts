@@ -1,6 +1,6 @@
 import type { InterlockClient } from "../../client/client.js";
+import { unreadyWords } from "../../client/temporal/temporal-words.js";
 import { askOnce } from "../../core/ask-once.js";
-import { unreadyWords } from "./faults.js";
 
 const READY_MS = 3_000;
 

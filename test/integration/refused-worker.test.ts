@@ -1,0 +1,55 @@
+// @module-tag slow
+import { type Socket, connect, createServer } from "node:net";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { startWorker } from "../../src/worker.js";
+import { answeringTemporal } from "../fakes/answering-temporal.js";
+import { eventually } from "../fakes/eventually.js";
+import { listen } from "../fakes/listen.js";
+import { openPlace } from "../fakes/place.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
+
+const PERMISSION_DENIED = 7;
+
+/** A way that leads to another server from one moment on: whoever is connected has to connect anew. */
+async function turningWay(first: string) {
+  let target = first;
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    const [host = "", port = ""] = target.split(":");
+    const onward = connect(Number(port), host);
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on("error", () => end.destroy());
+    open.add(socket.once("close", () => onward.destroy()));
+  });
+  return {
+    address: `127.0.0.1:${await listen(server)}`,
+    turn(address: string): void {
+      target = address;
+      for (const socket of open) socket.destroy();
+      open.clear();
+    },
+  };
+}
+
+// The SDK takes a refusal for one that may pass, for a minute.
+test("a worker whose key is not taken any more says so while it tries, and when it ends", async () => {
+  quietRuntime();
+  const place = await openPlace(inject("temporalAddress"), []);
+  onTestFinished(() => place.close());
+  const way = await turningWay(inject("temporalAddress"));
+  const worker = await startWorker(place.config, {
+    connection: { address: way.address },
+    namespace: "default",
+    store: place.store,
+  });
+  expect(await worker.whyNotReady()).toBeUndefined();
+
+  const said = "Temporal does not let this in (Request unauthorized).";
+  const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
+  way.turn(await answeringTemporal({}, refusal));
+  const ended = expect(worker.done).rejects.toThrow(
+    `The worker has ended. Nothing is lost: the next worker goes on with what it was at. ${said}`,
+  );
+  await eventually(async () => (await worker.whyNotReady())?.startsWith(said) === true);
+  await ended;
+});
