@@ -1,5 +1,6 @@
 import { Client, Connection } from "@temporalio/client";
 import type { Payload } from "@temporalio/common";
+import { grpcReason } from "../client/temporal/grpc-reason.js";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { RUN_MEMO } from "../contract/run-memo.js";
 import { STORE_MEMO, STORE_WORKFLOW } from "../contract/store-record.js";
@@ -7,7 +8,7 @@ import { SealCodec, isSealed } from "../seal/seal-codec.js";
 import { SealError } from "../seal/seal-error.js";
 import type { SealKeys } from "../seal/seal-keys.js";
 import type { TemporalPlace } from "./check-temporal.js";
-import { CHECK_MS, type Finding, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, failed, passed, skipped, warning } from "./finding.js";
 
 const NAME = "sealed histories";
 /** The newest executions that are looked at. */
@@ -33,7 +34,7 @@ export async function checkSeal(
     return [await judgeSealed(keys, found, namespace)];
   } catch (error) {
     if (error instanceof SealError) throw error;
-    return [skipped(NAME, `${here}; Temporal does not tell: ${reasonOf(error)}`)];
+    return [skipped(NAME, `${here}; Temporal does not tell: ${grpcReason(error)}`)];
   } finally {
     await connection.close();
   }

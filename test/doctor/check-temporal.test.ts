@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { checkSeal } from "../../src/doctor/check-seal.js";
 import { checkTemporal } from "../../src/doctor/check-temporal.js";
 import { type GrpcAnswer, answeringTemporal } from "../fakes/answering-temporal.js";
 
@@ -45,4 +46,13 @@ test("attributes of other types may be somebody else's: a namespace of its own i
     found: "no keywords: RunPhase; runs work, but cannot be searched for",
     remedy: expect.stringMatching(/^Give runs a namespace of their own/) as string,
   });
+});
+
+test("what sealed histories are not told is said as the server says it, without gRPC's own number", async () => {
+  const address = await answeringTemporal({
+    ListWorkflowExecutions: { code: PERMISSION_DENIED, details: "Request unauthorized." },
+  });
+  const place = { connection: { address }, namespace: "shop", taskQueue: "interlock", embedded: false };
+  const [finding] = await checkSeal(undefined, place);
+  expect(finding?.found).toBe("no keys; Temporal does not tell: Request unauthorized.");
 });

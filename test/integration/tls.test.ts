@@ -8,9 +8,10 @@ import { pipeline } from "node:stream";
 import { createServer } from "node:tls";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import type { Finding } from "../../src/doctor/finding.js";
 import { eventually } from "../fakes/eventually.js";
 import { freePort } from "../fakes/free-port.js";
-import { MAIN, type Shell, newShell } from "./shell.js";
+import { MAIN, type Shell, jsonOf, newShell } from "./shell.js";
 
 const run = promisify(execFile);
 
@@ -101,5 +102,15 @@ describe("a Temporal behind mutual TLS", () => {
       expect(code).toBe(1);
       expect(stderr).toContain(words[nth]);
     }
+  });
+
+  test("with a certificate of an authority that nobody here knows: interlock doctor says what mends it", async () => {
+    const own = shell.with({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS: "true" });
+    const findings = jsonOf(await own.run(["doctor", "--no-models", "--json"])) as readonly Finding[];
+    const finding = findings.find(({ name }) => name === "temporal");
+    expect(finding).toMatchObject({
+      status: "failed",
+      remedy: expect.stringContaining("TEMPORAL_TLS_SERVER_CA_CERT_PATH") as string,
+    });
   });
 });
