@@ -1,7 +1,7 @@
 import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../../client/client.js";
-import { isNotLetIn } from "../../client/temporal/grpc-status.js";
+import { RESOURCE_EXHAUSTED, isNotLetIn, statusIn } from "../../client/temporal/grpc-status.js";
 import { certificateRemedy, notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
@@ -246,15 +246,18 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
     return await InterlockClient.connect(options);
   } catch (error) {
     const reason = wordsOf(error);
-    throw new NoTemporal(unreachedWords(address, reason, isNotLetIn(error)), { cause: error });
+    throw new NoTemporal(unreachedWords(address, reason, error), { cause: error });
   } finally {
     clearTimeout(silence);
   }
 }
 
-/** Pure. Who shows a certificate, or refuses, does answer: another address is no remedy. */
-export function unreachedWords(address: string, reason: string, isRefused = false): string {
-  if (isRefused) return notLetIn(reason.replace(/\.$/, ""), address);
+/** Pure. Who shows a certificate, or refuses, does answer: another address is no remedy. `error` is what it ended with, where it was asked. */
+export function unreachedWords(address: string, reason: string, error?: unknown): string {
+  if (isNotLetIn(error)) return notLetIn(reason.replace(/\.$/, ""), address);
+  if (statusIn(error)?.code === RESOURCE_EXHAUSTED) {
+    return `Temporal at ${address} is asked for more than it is set to answer (${reason}). Try again later. See: interlock doctor`;
+  }
   const remedy = certificateRemedy(reason);
   if (remedy !== undefined) return `The certificate of ${address} is not accepted (${reason}). ${remedy}`;
   return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { unreachedWords } from "../../../src/cli/session/temporal-session.js";
+import { grpc } from "../../fakes/grpc-error.js";
 
 test.each([
   "certificate has expired",
@@ -20,7 +21,7 @@ test("what the other side says of a client's certificate is not told of its own"
 });
 
 test("a Temporal that lets nobody in does answer, and no other address is advised", () => {
-  const words = unreachedWords("[::1]:7233", "Request unauthorized.", true);
+  const words = unreachedWords("[::1]:7233", "Request unauthorized.", grpc(7, "Request unauthorized."));
   expect(words).toMatch(
     /^Temporal at \[::1\]:7233 does not let this in \(Request unauthorized\)\. TEMPORAL_API_KEY/,
   );
@@ -29,4 +30,12 @@ test("a Temporal that lets nobody in does answer, and no other address is advise
 
 test("where nothing answers the address is to be checked", () => {
   expect(unreachedWords("[::1]:7233", "connect ECONNREFUSED ::1:7233")).toContain("Check TEMPORAL_ADDRESS");
+});
+
+test("a Temporal that is asked too much is there, at its address", () => {
+  const reason = "namespace rate limit exceeded";
+  const cause = grpc(8, reason);
+  const words = unreachedWords("[::1]:7233", reason, new Error(reason, { cause }));
+  expect(words).toContain(`Temporal at [::1]:7233 is asked for more than it is set to answer (${reason}).`);
+  expect(words).not.toContain("TEMPORAL_ADDRESS");
 });
