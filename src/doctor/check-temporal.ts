@@ -9,10 +9,11 @@ import {
   RESOURCE_EXHAUSTED,
   UNAUTHENTICATED,
 } from "../client/temporal/grpc-status.js";
-import { certificateRemedy } from "../client/temporal/temporal-words.js";
+import { certificateTrouble } from "../client/temporal/temporal-words.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
+import { checkClientCertificate } from "./check-client-certificate.js";
 import { type NamespacePlace, addAttributes, keepLonger, makeNamespace } from "./namespace-commands.js";
 import { CHECK_MS, type Finding, failed, firstOf, passed, skipped, warning } from "./finding.js";
 
@@ -49,6 +50,10 @@ export function noServer(): readonly Finding[] {
 
 /** Asks a Temporal what it is and what it has. */
 export async function checkTemporal(place: TemporalPlace): Promise<readonly Finding[]> {
+  return [...checkClientCertificate(place.connection.tls), ...(await checkServer(place))];
+}
+
+async function checkServer(place: TemporalPlace): Promise<readonly Finding[]> {
   const address = place.connection.address ?? "127.0.0.1:7233";
   let connection: Connection | undefined;
   try {
@@ -196,8 +201,8 @@ function remedyFor(error: unknown, place: TemporalPlace): string {
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|Name resolution/i.test(cause)) {
     return "Start that server, or correct TEMPORAL_ADDRESS; unset, the embedded server is used.";
   }
-  const certificate = certificateRemedy(cause);
-  if (certificate !== undefined) return certificate;
+  const certificate = certificateTrouble(cause);
+  if (certificate !== undefined) return certificate.remedy;
   if (hasTls(place)) return "Check TEMPORAL_ADDRESS and the TLS settings (TEMPORAL_TLS and its kin).";
   return "Check TEMPORAL_ADDRESS: something else may listen there. If the server wants TLS, set TEMPORAL_TLS=true.";
 }

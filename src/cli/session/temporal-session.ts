@@ -2,7 +2,7 @@ import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../../client/client.js";
 import { RESOURCE_EXHAUSTED, isNotLetIn, statusIn } from "../../client/temporal/grpc-status.js";
-import { certificateRemedy, notLetIn } from "../../client/temporal/temporal-words.js";
+import { certificateTrouble, notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import { acquireEmbeddedServer, isServed } from "../../embedded/server.js";
@@ -258,7 +258,12 @@ export function unreachedWords(address: string, reason: string, error?: unknown)
   if (statusIn(error)?.code === RESOURCE_EXHAUSTED) {
     return `Temporal at ${address} is asked for more than it is set to answer (${reason}). Try again later. See: interlock doctor`;
   }
-  const remedy = certificateRemedy(reason);
-  if (remedy !== undefined) return `The certificate of ${address} is not accepted (${reason}). ${remedy}`;
+  const trouble = certificateTrouble(reason);
+  if (trouble?.of === "server") {
+    return `The certificate of ${address} is not accepted (${reason}). ${trouble.remedy}`;
+  }
+  if (trouble !== undefined) {
+    return `Temporal at ${address} does not take this client's certificate, or wants one (${reason}). ${trouble.remedy}`;
+  }
   return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;
 }

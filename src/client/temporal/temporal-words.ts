@@ -66,9 +66,18 @@ export function isNoNamespace(error: unknown): boolean {
   return code === NOT_FOUND && /^Namespace\b/.test(error.details);
 }
 
-/** What to do where the server's certificate is not accepted; undefined of every other reason why it is not reached. Pure. */
-export function certificateRemedy(reason: string): string | undefined {
-  const isOurs = /\balert\b/i.test(reason); // what the other side says of what it was shown
-  if (isOurs || !/certificate|altnames/i.test(reason)) return undefined;
-  return "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
+/** Whose certificate is not taken, and what to do; undefined of every other reason why a server is not reached. Pure. */
+export function certificateTrouble(
+  reason: string,
+): { readonly of: "server" | "client"; readonly remedy: string } | undefined {
+  if (!/certificate|altnames|alert unknown ca/i.test(reason)) return undefined;
+  if (!/\balert\b/i.test(reason)) {
+    const remedy =
+      "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
+    return { of: "server", remedy };
+  }
+  // What the other side says of what it was shown.
+  const remedy =
+    "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.";
+  return { of: "client", remedy };
 }

@@ -14,11 +14,17 @@ test.each([
   expect(words).not.toContain("TEMPORAL_ADDRESS");
 });
 
-test("what the other side says of a client's certificate is not told of its own", () => {
-  expect(unreachedWords("a:7233", "tlsv13 alert certificate required")).toMatch(
-    /^No Temporal answers at a:7233/,
-  );
-});
+test.each(["tlsv13 alert certificate required", "sslv3 alert certificate expired", "tlsv1 alert unknown ca"])(
+  "what the other side says of a client's certificate is told of that one: %s",
+  (reason) => {
+    const words = unreachedWords("a:7233", reason);
+    expect(words).toContain(
+      `Temporal at a:7233 does not take this client's certificate, or wants one (${reason}).`,
+    );
+    expect(words).toContain("TEMPORAL_TLS_CLIENT_CERT_PATH");
+    expect(words).not.toContain("TEMPORAL_ADDRESS");
+  },
+);
 
 test("a Temporal that lets nobody in does answer, and no other address is advised", () => {
   const words = unreachedWords("[::1]:7233", "Request unauthorized.", grpc(7, "Request unauthorized."));

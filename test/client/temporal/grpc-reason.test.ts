@@ -16,6 +16,18 @@ test.each([
     "connect ECONNREFUSED 127.0.0.1:7233",
   ],
   ["Request unauthorized.", "Request unauthorized."],
+  [
+    "No connection established. Last error: Error [ERR_TLS_CERT_ALTNAME_INVALID]: Hostname/IP does not match certificate's altnames: Host: temporal. is not in the cert's altnames: DNS:elsewhere. Resolution note: ",
+    "Hostname/IP does not match certificate's altnames: Host: temporal. is not in the cert's altnames: DNS:elsewhere",
+  ],
+  [
+    "No connection established. Last error: 805C6CBF9E7F0000:error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:../deps/openssl/openssl/ssl/record/rec_layer_s3.c:1601:SSL alert number 116\n (2026-11-29T18:35:39.955Z). Resolution note: ",
+    "tlsv13 alert certificate required",
+  ],
+  [
+    "No connection established. Last error: Error: 807C25760C7F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/openssl/openssl/ssl/record/ssl3_record.c:350:\n. Resolution note: ",
+    "no TLS is spoken there",
+  ],
   ["", "14 UNAVAILABLE: "],
 ])("what gRPC says is told without its own words: %s", (details, reason) => {
   expect(grpcReason(unavailable(details))).toBe(reason);

@@ -1,0 +1,24 @@
+import { X509Certificate } from "node:crypto";
+import type { ConnectionOptions } from "@temporalio/client";
+import { counted } from "../core/text.js";
+import { type Finding, failed, passed, warning } from "./finding.js";
+
+const NAME = "client certificate";
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 14;
+const REMEDY = "Have it renewed, and start workers again: they read it when they start.";
+
+/** Until when the certificate counts that this client shows Temporal: a server that takes it no longer hangs up without a word. */
+export function checkClientCertificate(
+  tls: ConnectionOptions["tls"],
+  now: number = Date.now(),
+): readonly Finding[] {
+  const crt = typeof tls === "object" && tls !== null ? tls.clientCertPair?.crt : undefined;
+  if (crt === undefined) return [];
+  const { validTo } = new X509Certificate(crt); // of a chain, the first: its own
+  const days = (Date.parse(validTo) - now) / DAY_MS;
+  if (days <= 0) return [failed(NAME, `has expired: ${validTo}`, REMEDY)];
+  if (days < SOON_DAYS)
+    return [warning(NAME, `expires in ${counted(Math.ceil(days), "day")}: ${validTo}`, REMEDY)];
+  return [passed(NAME, `until ${validTo}`)];
+}
