@@ -7,6 +7,8 @@ const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
 const ENOUGH_FILES = 1024;
 
+// Of what libraries call, such as Node's TLS with an IP address: whoever calls a command can do nothing about it, and logs are JSON.
+Object.assign(process, { noDeprecation: true });
 watchOutput();
 keepCompiledCode();
 const argv = process.argv.slice(2);
