@@ -147,7 +147,7 @@ async function checkSearchAttributes(
       "Give runs a namespace of their own (TEMPORAL_NAMESPACE). Or, where nobody else uses them, remove them (temporal operator search-attribute remove), and create them as Keyword.";
     return warning(name, `no keywords: ${other.join(", ")}; runs work, but cannot be searched for`, remedy);
   }
-  const found = `missing: ${missing.join(", ")}; runs work, but cannot be searched for`;
+  const found = `missing: ${missing.join(", ")}; runs that begin work, but cannot be searched for; open ones that have set them wait until they are back`;
   return warning(name, found, addAttributes({ address, namespace }, missing));
 }
 

@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ANSWER_UPDATE } from "../../contract/names.js";
 import { type Sign, updateStatement } from "../../contract/signed.js";
+import { excerpt } from "../../core/text.js";
 import { questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { isOpenStatus, isOver } from "../runs/execution-status.js";
+import { newestTaskFailure } from "../runs/read-pending-work.js";
 import {
   InterlockError,
   isBetweenWorkers,
   isClosing,
   isNotFound,
+  isTaskFailed,
   jsonOf,
 } from "../temporal/interlock-error.js";
 import type { Addressed } from "../runs/run-address.js";
@@ -17,6 +20,7 @@ import type { TemporalAccess } from "../runs/run-start.js";
 /** Longer than it takes until a dead worker's task is given to another one. */
 const MAX_ATTEMPTS = 30;
 const PAUSE_MS = 1_000;
+const MAX_WHY_CHARS = 300;
 
 /**
  * Far more than any update needs. Temporal takes 4 MiB, but what a worker says to an update repeats it, and more than 2 MiB no worker may
@@ -58,6 +62,7 @@ export async function sendUpdate(
         throw found ?? error;
       }
       if (isClosing(error)) throw standsStill(error);
+      if (isTaskFailed(error)) throw await taskFailed(access, run, error);
       if (!isBetweenWorkers(error)) throw error;
       if (attempt === MAX_ATTEMPTS) throw standsStill(error);
       await sleep(PAUSE_MS);
@@ -75,6 +80,15 @@ function refuseLong({ argument }: RunUpdate): void {
 function standsStill(cause: unknown): InterlockError {
   const message =
     "The run can be told nothing: its workflow task fails, and is tried again. Its status says why.";
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
+}
+
+/** Temporal itself does not say why. */
+async function taskFailed(access: TemporalAccess, run: UpdatedRun, cause: unknown): Promise<InterlockError> {
+  const { workflowId, executionRunId = "" } = await run.address();
+  const why = await newestTaskFailure(access, { workflowId, runId: executionRunId }).catch(() => undefined);
+  const said = why === undefined ? "" : ` (${excerpt(why, MAX_WHY_CHARS)})`;
+  const message = `The run was told nothing: its workflow task has failed${said}. Nothing is lost. Mend that, and tell it again. See: interlock doctor`;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 

@@ -25,12 +25,24 @@ const NOT_RECORDED =
 
 /** Why the run's workflow task has failed; undefined where it has not, and where its worker has only died. */
 async function taskFailureOf(
-  { temporal, namespace }: TemporalAccess,
+  access: TemporalAccess,
   { pendingWorkflowTask, workflowExecutionInfo }: RawDescription,
 ): Promise<TaskFailure | undefined> {
   const attempt = pendingWorkflowTask?.attempt ?? 1;
   const execution = workflowExecutionInfo?.execution;
   if (attempt < 2 || !execution) return undefined;
+  const message = await newestTaskFailure(access, execution);
+  if (message !== undefined) return { attempt, message };
+  return attempt < NOT_ONE_DEATH ? undefined : { attempt, message: NOT_RECORDED };
+}
+
+type Execution = NonNullable<NonNullable<RawDescription["workflowExecutionInfo"]>["execution"]>;
+
+/** What the workflow task that failed last has failed for; undefined where the newest events say nothing of it. Not printable as it is. */
+export async function newestTaskFailure(
+  { temporal, namespace }: TemporalAccess,
+  execution: Execution,
+): Promise<string | undefined> {
   const { history } = await temporal.workflowService.getWorkflowExecutionHistoryReverse({
     namespace,
     execution,
@@ -40,8 +52,8 @@ async function taskFailureOf(
     (event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes,
   );
   const failure = ended?.workflowTaskFailedEventAttributes?.failure;
-  if (!failure) return attempt < NOT_ONE_DEATH ? undefined : { attempt, message: NOT_RECORDED };
+  if (!failure) return undefined;
   const said = await readableValue(temporal, failure.encodedAttributes, execution.workflowId ?? "");
   const isSealed = typeof said === "object" && said !== null && "message" in said;
-  return { attempt, message: isSealed ? String(said.message) : (failure.message ?? "") };
+  return isSealed ? String(said.message) : (failure.message ?? "");
 }

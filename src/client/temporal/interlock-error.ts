@@ -171,6 +171,11 @@ export function isBetweenWorkers(error: unknown): boolean {
   return isSaid(error, "Workflow Task in failed state");
 }
 
+/** The worker that was told has not brought its task to an end: its code, or what it was to tell Temporal, does not fit. */
+export function isTaskFailed(error: unknown): boolean {
+  return isSaid(error, "unexpected workflow task failure");
+}
+
 /**
  * Temporal takes no update while a task that would end the run, or let it continue as new, is tried again. Its client has asked for a
  * minute by then.
