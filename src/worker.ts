@@ -14,7 +14,7 @@ import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { attributesOfRuns } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
-import { announceStore } from "./worker/announce-store.js";
+import { type Announcement, announceStore } from "./worker/announce-store.js";
 import { type WorkerCapacity, readMachine, workerCapacity } from "./worker/capacity.js";
 import type { ChatModel, ModelSettings } from "./model/chat.js";
 import { createChatModel } from "./model/chat-model.js";
@@ -152,31 +152,33 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
-  let isAsked = false;
-  const done = runToEnd(worker, {
-    why: async () => (isAsked ? undefined : whyRefused(connection, options.namespace)),
-    async close() {
-      unobserve?.();
-      for (const stop of unwatch) stop?.();
-      await announcement.stop();
-      await rehearsals.close();
-      await external?.close();
-      await connection.close();
-    },
+  const why = (): Promise<string | undefined> => whyRefused(connection, options.namespace);
+  const done = runToEnd(worker, why, async () => {
+    unobserve?.();
+    for (const stop of unwatch) stop?.();
+    await announcement.stop();
+    await rehearsals.close();
+    await external?.close();
+    await connection.close();
   });
   return {
     done,
     capacity,
     whyNotReady: () => whyNotReady(worker, connection, options.namespace, store),
     async shutdown() {
-      isAsked ||= worker.getState() === "RUNNING";
-      if (worker.getState() === "RUNNING") {
-        await announcement.leave();
-        if (worker.getState() === "RUNNING") worker.shutdown();
-      }
+      if (worker.getState() === "RUNNING") await askToEnd(worker, announcement);
       await done;
     },
   };
+}
+
+/** Workers that somebody has asked to end. */
+const asked = new WeakSet<Worker>();
+
+async function askToEnd(worker: Worker, announcement: Announcement): Promise<void> {
+  asked.add(worker);
+  await announcement.leave();
+  if (worker.getState() === "RUNNING") worker.shutdown();
 }
 
 function capacityOf({ workerSize }: Config): WorkerCapacity {
@@ -314,18 +316,16 @@ function untilAll<T extends readonly string[] | undefined>(
   };
 }
 
-/** How a worker ends. */
-interface WorkerEnd {
-  /** Why it has ended though nobody has asked it to, as Temporal says it: the SDK may say less, or nothing. */
-  why(): Promise<string | undefined>;
-  close(): Promise<void>;
-}
-
-async function runToEnd(worker: Worker, { why, close }: WorkerEnd): Promise<void> {
+/** `why` says why Temporal refuses what it is asked, of a worker that nobody has asked to end: the SDK says less, or nothing. */
+async function runToEnd(
+  worker: Worker,
+  why: () => Promise<string | undefined>,
+  close: () => Promise<void>,
+): Promise<void> {
   try {
     await worker.run();
   } catch (error) {
-    const refusal = await why();
+    const refusal = asked.has(worker) ? undefined : await why();
     await close().catch(() => undefined); // why the worker has ended says more
     if (refusal !== undefined) throw new Error(`${ENDED} ${refusal}`, { cause: error });
     throw isCutOff(error) ? new Error(CUT_OFF, { cause: error }) : error;

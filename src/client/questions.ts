@@ -3,7 +3,7 @@ import { defined } from "../core/defined.js";
 import { asksForBudget } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { pause, unlessAborted } from "./temporal/abortable.js";
-import { isAway } from "./temporal/away.js";
+import { isAway } from "./temporal/grpc-status.js";
 import { InterlockError } from "./temporal/interlock-error.js";
 import type { ListedRun } from "./runs/list-runs.js";
 import { questionOf } from "./runs/next-question.js";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAway } from "../../client/temporal/away.js";
+import { isAway } from "../../client/temporal/grpc-status.js";
 import type { RunHandle } from "../../client/client.js";
 import type { PendingActivity } from "../../client/runs/pending-work.js";
 import { defined } from "../../core/defined.js";

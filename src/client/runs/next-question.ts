@@ -1,11 +1,10 @@
 import { pause } from "../temporal/abortable.js";
-import { isAway } from "../temporal/away.js";
 import { defined } from "../../core/defined.js";
 import { nextPause } from "../../core/pace.js";
 import { type Question, questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { isOpenStatus } from "./execution-status.js";
-import { isUnanswered } from "../temporal/grpc-status.js";
+import { isAway, isUnanswered } from "../temporal/grpc-status.js";
 import { isOverPhase } from "../../core/run/phase.js";
 
 /** A question that a run waits with. */

@@ -1,16 +1,8 @@
 import type { StoreReader } from "../../contract/reads.js";
 import { pause, unlessAborted } from "./abortable.js";
-import { DEADLINE_EXCEEDED, UNAVAILABLE, statusIn } from "./grpc-status.js";
+import { isAway } from "./grpc-status.js";
 
-/** Nobody answers, or not in time: gRPC's words for it. */
-const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
 const PAUSE_MS = 2_000;
-
-/** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
-export function isAway(error: unknown): boolean {
-  const status = statusIn(error);
-  return status !== undefined && AWAY.includes(status.code);
-}
 
 /** What Temporal answers, however long it is away: it is asked again until it does. Rejects with the signal's reason. */
 export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {

@@ -28,6 +28,15 @@ export function statusIn(error: unknown): GrpcStatus | undefined {
   return [error, cause].find((each) => isGrpcServiceError(each));
 }
 
+/** Nobody answers, or not in time: gRPC's words for it. */
+const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
+
+/** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
+export function isAway(error: unknown): boolean {
+  const status = statusIn(error);
+  return status !== undefined && AWAY.includes(status.code);
+}
+
 /** Whether Temporal does not let this in: it answers, and will say so the next time as well. */
 export function isNotLetIn(error: unknown): boolean {
   const code = statusIn(error)?.code;

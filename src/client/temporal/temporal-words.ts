@@ -1,5 +1,4 @@
 import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
-import { isAway } from "./away.js";
 import { grpcReason } from "./grpc-reason.js";
 import {
   DEADLINE_EXCEEDED,
@@ -8,6 +7,7 @@ import {
   UNIMPLEMENTED,
   UNAVAILABLE,
   UNAUTHENTICATED,
+  isAway,
   statusIn,
 } from "./grpc-status.js";
 

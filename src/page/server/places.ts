@@ -1,8 +1,7 @@
 import { ServiceError } from "@temporalio/client";
-import { isAway } from "../../client/temporal/away.js";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/runs/describe-run.js";
-import { isNotLetIn } from "../../client/temporal/grpc-status.js";
+import { isAway, isNotLetIn } from "../../client/temporal/grpc-status.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";

@@ -37,7 +37,7 @@ test("where the workflow task that was to take an update has failed, it is said 
   await expect(sendUpdate(access, run, PAUSE)).rejects.toMatchObject({
     code: "E_PRECONDITION_FAILED",
     message: expect.stringMatching(
-      /^The run was told nothing: its workflow task has failed \(BadSearchAttributes: Namespace default has no mapping[^\u001B]*\)\. Nothing is lost\./,
+      /^The run was told nothing: its workflow task has failed \(BadSearchAttributes: Namespace default has no mapping.*\[2K\)\. Nothing is lost\./,
     ) as string,
   });
 });

@@ -1,6 +1,7 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { isAway, onceBack, patientReader } from "../../../src/client/temporal/away.js";
+import { onceBack, patientReader } from "../../../src/client/temporal/away.js";
+import { isAway } from "../../../src/client/temporal/grpc-status.js";
 import { nextQuestion } from "../../../src/client/runs/next-question.js";
 import type { StoreReader } from "../../../src/contract/reads.js";
 import type { RunState } from "../../../src/core/run/run-state.js";
