@@ -38,12 +38,15 @@ const HOLDS_ARGUMENTS = ["arguments", "parameters", "args", "input", "tool_input
 
 /** What asks or requests wherever it stands. */
 const ASKS =
-  /[?？؟⸮՞;]|[[(]y(?:es)?\/no?\b|\b(?:please|tell me|let me know|bitte|sag mir|sagen Sie|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
+  /[?？؟⸮՞;]|[[(]y(?:es)?\/no?\b[^\])\n]{0,40}[\])]\W{0,9}(?:\n|$)|\b(?:please|tell me|let me know|bitte|sag mir|sagen Sie|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
 /** A key of a menu, as in `[a] Advanced Elicitation, [c] Continue`; no link, index or footnote. */
-const MENU_KEY = /(?<![\p{L}\p{N}\])])\[([a-z])\](?![([:])/giu;
+const MENU_KEY = /(?<![\p{L}\p{N}\])^])\[([a-z])\](?![([:])/giu;
+/** A key with the word that it stands for: `[c] Continue`, `[c]ontinue`, `Continue [c]`. Citations and marks of a list have none. */
+const KEY_OF_WORD =
+  /\[([a-z])\](?:[a-z]|[\s*_`–-]{1,6}(?!(?:and|as|are|by|but)\b)\1)|(?<![\p{L}\p{N}])([a-z])[\p{L}-]{0,30} \[\2\]/iu;
 
 const QUESTION_WORDS = "which|what|who|when|where|why|how|welche[rsn]?|quelle?s?|quale";
-const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|(?:a)?wait(?:ing)?";
+const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?|awaiting";
 /** What asks or requests where a sentence begins with it. */
 const FIRST_WORDS = String.raw`could|would|should|can|may|shall|(?:do|does|are|is|will) (?:you|i|we|that|this|these|it|there)|enter|press|type|say|name|give|describe|awaiting`;
 /** What may stand before it. */
@@ -57,7 +60,7 @@ const MAY_ASK = new RegExp(String.raw`\b(?:${QUESTION_WORDS}|${REQUESTS})\b`, "i
 const SPOKEN_TO = /\b(?:you|yours?)\b/i;
 /** A sentence of what the model lacks: it says so to whoever knows. */
 const LACKS = new RegExp(
-  String.raw`\b(?:i|we)\b.{0,20}\b(?:(?:need|want|like|have) to know|(?:not|un)\s?(?:sure|clear|certain)|(?:do not|don['’]t) know|(?:cannot|can['’]t) (?:tell|know|decide))\b.{0,80}\b(?:${QUESTION_WORDS})\b|\bneed (?:an? |the )?(?:decision|answer|choice|confirmation|clarification|approval)\b|\bwait(?:ing)? for (?:an? |the )?(?:users?\b|approval|confirmation|input|selection|choice|decision|answer|reply|feedback)`,
+  String.raw`\b(?:i|we)\b.{0,20}\b(?:(?:need|want|like|have) to know|(?:not|un)\s?(?:sure|clear|certain)|(?:do not|don['’]t) know|(?:cannot|can['’]t) (?:tell|know|decide))\b.{0,80}\b(?:${QUESTION_WORDS})\b|\bneed (?:an? |the )?(?:decision|answer|choice|confirmation|clarification|approval)\b|\b(?:wait(?:ing)? for|await(?:ing)?) (?:an? |the )?(?:users?\b|approval|confirmation|input|selection|choice|decision|answer|reply|feedback)`,
   "i",
 );
 /** A sentence of what the model does itself: it may speak of what it chooses, and how. */
@@ -75,8 +78,10 @@ function asks(text: string): boolean {
   });
 }
 
-/** One key alone may tick a box. */
+/** Where a text ends with it. One key alone may tick a box. */
 function isMenu(text: string): boolean {
+  const end = text.split("\n").findLast((line) => READABLE.test(line)) ?? "";
+  if (end.search(MENU_KEY) === -1 || !KEY_OF_WORD.test(text)) return false;
   return new Set([...text.matchAll(MENU_KEY)].map(([, key = ""]) => key.toLowerCase())).size > 1;
 }
 
