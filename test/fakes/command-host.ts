@@ -40,7 +40,7 @@ export async function runInHost(command: HostedCommand, patienceMs: number): Pro
     const answered = once(host, "message", { signal });
     host.send(command);
     const [{ outcome, isSpent }] = (await Promise.race([answered, ended])) as [HostAnswer]; // what a host sends
-    if (isSpent || idle.length === MOST_IDLE) host.kill();
+    if (isSpent || idle.length === MOST_IDLE) host.disconnect(); // most commands listen to signals, and go on listening
     else idle.push(host);
     return outcome;
   } catch (error) {
