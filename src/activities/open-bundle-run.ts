@@ -4,6 +4,7 @@ import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { pickCommand } from "../core/bundle/bundle-agent.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
 import { loadAgent } from "../tools/bundle/bundle-agent-file.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
@@ -82,4 +83,11 @@ export async function savedOutputs(bundles: BundleHost, runId: string): Promise<
 function agentIdOf(agentFile: string): string {
   const [, named] = /\.json#([^#/\\]+)$/i.exec(agentFile) ?? [];
   return named ?? basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, "");
+}
+
+/** Whether the conversation of a run ends with words to its user. */
+export async function isUnanswered(files: RunFiles): Promise<boolean> {
+  const entries = await files.conversation("run").entries();
+  const last = entries.findLast(({ type }) => type === "assistant" || type === "user");
+  return last?.type === "assistant" && last.calls.length === 0;
 }

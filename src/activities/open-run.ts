@@ -23,7 +23,7 @@ import { type OpenRunDeps, resumes } from "./begin-execution.js";
 import { turnEvent } from "./model-turn.js";
 import { unwrap } from "./failures.js";
 import { graphAtHand } from "./graph-part.js";
-import { openBundleRun, savedOutputs } from "./open-bundle-run.js";
+import { isUnanswered, openBundleRun, savedOutputs } from "./open-bundle-run.js";
 import { openGraphRun } from "./open-graph-run.js";
 import { ownRun } from "./run-owner.js";
 import { checkStore, openFiles } from "./run-scope.js";
@@ -72,7 +72,8 @@ async function resume(
   await completeAudit(files, opened);
   const resumed = toResumedRun(unwrap(await findResumePoint(files, opened.graph)));
   if (request.kind === "graph") return { ...opened, resumed };
-  return { ...opened, resumed: { ...resumed, saved: await savedOutputs(bundles, opened.run.runId) } };
+  const saved = await savedOutputs(bundles, opened.run.runId);
+  return { ...opened, resumed: { ...resumed, saved, isUnanswered: await isUnanswered(files) } };
 }
 
 /** What the run is started again from, should Temporal lose it: with the package that was found by its name. */

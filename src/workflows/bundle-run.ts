@@ -12,8 +12,8 @@ import { openRecord } from "./open-record.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
-const GOES_ON =
-  "The run was interrupted here and goes on now. If your last answer was a question to the user, nobody has answered it: ask it again.";
+const GOES_ON = "The run was interrupted here and goes on now.";
+const UNANSWERED = `${GOES_ON} If your last answer was a question to the user, nobody has answered it: ask it again.`;
 
 /** Runs a workflow that the model orchestrates itself (contracts §13): one long visit, until it is done. */
 export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunResult> {
@@ -39,7 +39,8 @@ function bundleKind(input: Identified<BundleRunInput>): RunKind {
         record.update({ ended: true });
         record.update({ frontmatter: { ...record.frontmatter, stepsCompleted: [record.nodeId] } });
       } else if (resumed !== undefined && resumed.visit > 0) {
-        record.update({ visiting: { nodeId: record.nodeId, intent: "resume", correction: GOES_ON } });
+        const correction = resumed.isUnanswered === true ? UNANSWERED : GOES_ON;
+        record.update({ visiting: { nodeId: record.nodeId, intent: "resume", correction } });
       }
       return Promise.resolve();
     },

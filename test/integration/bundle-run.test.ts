@@ -453,6 +453,18 @@ describe("a bundle run whose model fails", () => {
     await again.finish();
   });
 
+  test("at the turn after an answer: the model is not told that nobody has answered it", async () => {
+    const bench = await openBench([PRELOAD, QUESTION, { status: 401 }, save("x"), DONE]);
+    const run = await bench.startBundle();
+    await until(run, "waiting-user");
+    await run.answer({ nodeId: "workflow", text: "A quiet book." });
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    await (await bench.client.retry(run.runId)).result();
+    const last = bench.model.requests.at(-1);
+    expect(texts(last, "user").at(-1)).toContain("A quiet book.");
+    expect(texts(last, "system").at(-1)).toMatch(/goes on now\.$/);
+  });
+
   test("at its very first turn: the retry says the user's words once", async () => {
     const bench = await openBench([{ status: 401 }, save("x"), DONE]);
     const run = await bench.startBundle({ input: "intake" });

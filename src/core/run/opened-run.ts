@@ -81,4 +81,6 @@ export interface ResumedRun {
   readonly isCompleted?: boolean;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];
+  /** Of a bundle run: its conversation ends with words of the model to the user, and nobody has answered them. */
+  readonly isUnanswered?: boolean;
 }
