@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readAgentMarkup } from "../../core/bundle/bundle-agent.js";
 import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/source/step-files.js";
+import { shellWord } from "../../core/text.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
 import type { ReadSource } from "./read-source.js";
 
@@ -136,10 +137,11 @@ async function formOfText(path: string): Promise<string | undefined> {
   const withAgent = "interlock bundle run <workflow.yaml> --agent";
   if (readAgentMarkup(text).ok)
     return `It is an agent, and runs with a workflow of its menu: ${withAgent} <this file>`;
-  const loaded = LOADED.exec(text)?.[1];
-  if (loaded === undefined) return undefined;
-  if (/\.ya?ml$/.test(loaded)) return `It loads a workflow of its project: interlock bundle run ${loaded}`;
-  return /\/agents\//.test(loaded)
+  const named = LOADED.exec(text)?.[1];
+  if (named === undefined) return undefined;
+  const loaded = shellWord(named, "<path>");
+  if (/\.ya?ml$/.test(named)) return `It loads a workflow of its project: interlock bundle run ${loaded}`;
+  return /\/agents\//.test(named)
     ? `It loads an agent of its project: ${withAgent} ${loaded}`
     : `It loads a workflow of its project: interlock package import ${loaded}`;
 }

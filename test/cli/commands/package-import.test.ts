@@ -256,6 +256,7 @@ describe("interlock package import", () => {
       "LOAD {project-root}/_bmad/bmm/agents/sm.md",
       "bundle run <workflow.yaml> --agent _bmad/bmm/agents/sm.md",
     ],
+    ["LOAD {project-root}/a;id>b;/workflow.yaml", "interlock bundle run 'a;id>b;/workflow.yaml'"],
   ])(
     "an agent, and a command of an editor that loads one or a workflow, is said to be so: %s",
     async (text, remedy) => {
