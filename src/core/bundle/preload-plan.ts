@@ -170,7 +170,7 @@ class Planner {
   }
 
   /**
-   * The YAML with its variables resolved. Its own directory stands for an `installed_path` that is relative, and for one that does not
+   * The YAML with its variables resolved. Its own directory stands for an `installed_path` that is `.`, and for one that does not
    * lead to the instructions where they lie beside the YAML, as in a workflow that was copied or renamed.
    */
   private resolve(path: BundlePath, yaml: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
