@@ -319,3 +319,16 @@ test("steps that the document has in a table follow one another by their numbers
     'note workflow.md:0 names its steps, and does not say where they begin: "step-1-pot.md" was taken',
   ]);
 });
+
+test.each(["## Next steps for the team", "## Next step if rejected", "## Next Steps"])(
+  "a heading that says more than what is next leads nowhere: %s",
+  (heading) => {
+    const made = importOf({
+      "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+      "steps/step-01-pot.md": `# Pot\n\nLoad \`./step-02-leaf.md\`.\n\n${heading}\n\n- ./step-03-cup.md\n`,
+      "steps/step-02-leaf.md": "# Leaf\n\nLoad `./step-03-cup.md`.\n",
+      "steps/step-03-cup.md": LAST,
+    });
+    expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"]);
+  },
+);

@@ -47,8 +47,9 @@ const GOES_RIGHT = [
   ),
   new RegExp(String.raw`(?:^|[\s,])öffnet?(?: nun| jetzt| die| das)?\s{1,3}${OPENS}`, "i"),
 ];
-/** "## Next step", and below it nothing but what it is. */
-const NEXT_HEADING = /^\s{0,3}#{1,6}\s(?:\d[\d.]{0,4}\s)?(?:next|nächster)\b[^.]{0,30}$/i;
+/** "## Next step", and below it nothing but what it is. "Next steps for the team" and "Next step if rejected" say more. */
+const NEXT_HEADING =
+  /^\s{0,3}#{1,6}\s[^\p{L}]{0,8}(?:next|(?:next|nächste[rs]?)\s(?:step|phase|stage|part|file|schritt|teil|datei))[\s:*]{0,4}$/iu;
 /** "If rejected: `./step-02-x.md`", "[R] Again: `./step-02-x.md`": where nothing is told of it. */
 const STANDS_ALONE = [
   new RegExp(
