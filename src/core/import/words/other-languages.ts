@@ -48,7 +48,8 @@ export function whenElsewhere(lead: string): string | undefined {
 const NEVER =
   /\b(?:jamais|ne (?:pas|charge\w*|lis\w*)|avant|nunca|jamás|antes|mai|nooit|niet|nigdy)\b|não |не |никогда|不要|切勿|请勿|禁止|之前|하지 마/iu;
 
-const SENTENCE_END = /[.!?;]\s|[。；！？]/;
+/** Behind "p. ex." and "no." none begins. */
+const SENTENCE_END = /[.!?;]\s(?=[^\p{L}\d]{0,6}[\p{Lu}\p{Lo}])|[。；！？]/u;
 
 /** Whether words against what follows stand in a line, in one of these languages, in the same sentence. */
 export function deniedElsewhere(lead: string): boolean {

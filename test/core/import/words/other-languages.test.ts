@@ -244,3 +244,16 @@ test("words against something in a sentence before are none against the way", ()
     "step-02-leaf -next-> step-01-pot",
   ]);
 });
+
+test.each(["Nunca cargue, p. ej. ", "Ne jamais lire p. ex. ", "Non caricare mai, ad es. "])(
+  "a short form ends no sentence: what stands before it is against the way behind it: %s",
+  (words) => {
+    const made = importOf({
+      "SKILL.md": page({ name: "the" }, "Lis et suis : `./steps/step-01-pot.md`"),
+      "steps/step-01-pot.md": `# 1\n\nSuivre \`./step-02-leaf.md\`\n\n${words}\`./step-03-cup.md\`\n`,
+      "steps/step-02-leaf.md": "# 2\n\nSuivre `./step-03-cup.md`\n",
+      "steps/step-03-cup.md": LAST,
+    });
+    expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"]);
+  },
+);
