@@ -145,10 +145,11 @@ const knownSteps = new WeakMap<SourceTree, readonly string[]>();
 export function stepsBelow(tree: SourceTree, folder: string): readonly string[] {
   const known = knownSteps.get(tree) ?? tree.paths.filter((path) => isStepFile(tree, path));
   knownSteps.set(tree, known);
-  const references = folder === "" ? "references" : `${folder}/references`;
-  const isOwn = (path: string): boolean =>
-    !isMaterial(path, folder) || (folderOf(path) === references && isNumberedStep(path)); // skills keep steps there too
-  return known.filter((path) => isBelow(path, folder) && isOwn(path));
+  const below = known.filter((path) => isBelow(path, folder));
+  const own = below.filter((path) => !isMaterial(path, folder));
+  if (own.some(isNumberedStep)) return own;
+  const references = folder === "" ? "references" : `${folder}/references`; // skills keep steps there too
+  return [...own, ...below.filter((path) => folderOf(path) === references && isNumberedStep(path))];
 }
 
 /** Whether a file below a workflow's folder is one of its templates, examples or references. */

@@ -520,3 +520,15 @@ test("a short skill that points to a text without steps is its own document", ()
   });
   expect(made.entry.document).toBe("SKILL.md");
 });
+
+test("numbered pages among the references of a skill that has steps are no steps of it", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Begin with Step 1."),
+    "steps/step-01-pot.md": "# Pot\n\nVoir `../references/step-02-paper.md`.\n\nProceed to step-02.\n",
+    "steps/step-02-cup.md": LAST,
+    "references/step-01-paper.md": "# Paper\n",
+    "references/step-02-paper.md": "# Paper\n",
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made)).toEqual([]);
+});
