@@ -332,3 +332,12 @@ test.each(["## Next steps for the team", "## Next step if rejected", "## Next St
     expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"]);
   },
 );
+
+test("a folder of the project that is called as the workflow's is not the workflow's own", () => {
+  const made = importOf({
+    "src/kitchen/tea/workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "src/kitchen/tea/steps/step-01-pot.md": "# Pot\n\nWrite `{project-root}/{docs_folder}/tea/notes.md`.\n",
+    "src/kitchen/tea/notes.md": "# Notes\n",
+  });
+  expect(made.files.get("steps/step-01-pot.md")).toContain("@project/{docs_folder}/tea/notes.md");
+});

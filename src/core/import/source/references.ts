@@ -142,7 +142,7 @@ export class References {
 
   private installed(rest: string): Target {
     const inModule = rest.replace(INSTALLED, "");
-    const inOther = inModule === rest ? this.inEntryFolder(rest.replace(/^[^/]+\//, "")) : undefined;
+    const inOther = inModule === rest ? this.inEntryFolder(rest.replace(/^[^/]+\//, ""), 2) : undefined;
     if (inOther !== undefined && this.tree.has(inOther)) return { kind: "file", path: inOther }; // `{tea_folder}/…`: whatever it was installed as
     if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
     const path = this.tree.endingLike(inModule, this.file);
@@ -158,10 +158,14 @@ export class References {
       : OTHER;
   }
 
-  /** The path in this tree of what lies, by its path from where modules are installed, in the workflow's own folder. */
-  private inEntryFolder(installed: string): string | undefined {
+  /**
+   * The path in this tree of what lies, by its path from where modules are installed, in the workflow's own folder: so many folders at
+   * least are the same. A project may have a `docs/tea` of its own.
+   */
+  private inEntryFolder(installed: string, least = 1): string | undefined {
     const parts = installed.split("/");
-    for (let count = parts.length - 1; count > 0; count -= 1) {
+    const most = Math.min(parts.length - 1, this.entryFolder.split("/").length);
+    for (let count = most; count >= least; count -= 1) {
       const folder = parts.slice(0, count).join("/");
       if (`/${this.entryFolder}`.endsWith(`/${folder}`))
         return `${this.entryFolder}/${parts.slice(count).join("/")}`;
