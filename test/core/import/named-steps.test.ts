@@ -364,3 +364,16 @@ test("a step that names files may say the number of an earlier one that it goes 
     "step-02-leaf back step-01-pot",
   ]);
 });
+
+test("a step with the letter x is a step, however names are called elsewhere", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-1-pot.md`."),
+    "steps/step-1-pot.md": "# Pot\n\nProceed to step-1x.\n",
+    "steps/step-1x-leaf.md": "# Leaf\n\nProceed to step-02.\n",
+    "steps/step-02-cup.md": "# Cup\n\nThe workflow is complete.\n",
+  });
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-1-pot step-1x-leaf",
+    "step-1x-leaf step-02-cup",
+  ]);
+});

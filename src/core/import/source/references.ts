@@ -13,8 +13,8 @@ const ONE_TOKEN = new RegExp(`^${TOKEN_CHARACTERS}$`);
 /** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
 const SET_APART = /[`"'(<]([^`"'()<>[\]|*\n]{1,400}\.md)(?=[`"')>\s])/giu;
 const MAX_TOKENS = 200;
-/** `step-XX-name`, `step-NN`, `step-0X-c-`: how steps are called, and none of them. */
-const PLACEHOLDER = /(?:^|\/)step[-_](?:\dx|xx|nn)(?![a-z\d])|-$/i;
+/** `step-XX-name`, `step-N`, `step-0X-c-`, `step-##`: how steps are called, and none of them. `step-n-01` is one of a mode. */
+const PLACEHOLDER = /(?:^|\/)step[-_](?:\d?(?:x{1,3}|n{1,3})|#{1,3})(?![a-z\d]|-\d)|-$/i;
 const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
 
 /** The paths, folders and variables in a line, without the punctuation around them. */

@@ -86,8 +86,9 @@ export class StepNames {
         found.push({ text, at, form, steps });
     };
     for (const { 0: word, index } of line.matchAll(WORD)) {
-      const isLike = !isPlaceholder(word) && (NUMBERED_NAME.test(word) || STEP_LIKE.test(word));
-      if (isLike || this.byStem.has(word.toLowerCase())) take(word, index, "name", this.called(word, from));
+      const isName = this.byStem.has(word.toLowerCase()) || NUMBERED_NAME.test(word) || STEP_LIKE.test(word);
+      const steps = isName ? this.called(word, from) : [];
+      if (isName && (steps.length > 0 || !isPlaceholder(word))) take(word, index, "name", steps);
     }
     for (const { 0: words, 1: numeral = "", index } of line.matchAll(IN_WORDS))
       take(words, index, "number", this.near(this.numbered(numeral), from));

@@ -258,7 +258,7 @@ test("a name that says how steps are called misses no file", () => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
     "steps/step-01-pot.md":
-      "# Pot\n\nThe pattern is: load `./step-XX-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
+      "# Pot\n\nThe pattern is: load `./step-XX-name.md` or `./step-N-name.md`, or go to step-NN. Load `./step-02-cup.md`.\n",
     "steps/step-02-cup.md": LAST,
   });
   expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
