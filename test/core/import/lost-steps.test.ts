@@ -341,3 +341,18 @@ test("a folder of the project that is called as the workflow's is not the workfl
   });
   expect(made.files.get("steps/step-01-pot.md")).toContain("@project/{docs_folder}/tea/notes.md");
 });
+
+test.each([
+  ["an item of a list alone", "- Notes of step-2-cup.md came from step-1-pot.md"],
+  ["what is said of both", "Both step-1-pot.md and\nstep-2-cup.md may come first."],
+  ["a list in another order", "- step-2-cup.md\n- step-1-pot.md"],
+])("%s says of no step that it comes after another: it wants a look", (_what, text) => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-1-pot.md`.", "", text),
+    "steps/step-1-pot.md": "# Pot\n",
+    "steps/step-2-cup.md": LAST,
+  });
+  expect(said(made)).toEqual([
+    'warning steps/step-1-pot.md:0 names no step after it: "step-2-cup.md" was taken, by its number',
+  ]);
+});

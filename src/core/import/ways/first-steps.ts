@@ -21,7 +21,7 @@ export interface FirstStep {
   readonly label: string;
 }
 
-/** A mode's first step that a document may name without leading there. */
+/** A mode's first step that a document may list, as it does the one that it leads to, without leading there. */
 export interface ModeBeside extends FirstStep {
   readonly isNamed: boolean;
 }
@@ -43,10 +43,30 @@ export function firstStepsIn(tree: SourceTree, folder: string, from: string): re
 
 /** Whether a text names a numbered step: by its file, or by how its name begins, `steps/step-10-e-*`. */
 export function namesNumbered(text: string, path: string): boolean {
-  const name = nameOf(path);
-  const words = name.split("-").map((_word, index, all) => all.slice(0, index).join("-"));
-  const beginnings = words.filter((beginning) => /\d/.test(beginning)).map((beginning) => `${beginning}-*`);
-  return numeralOf(path) !== undefined && [name, ...beginnings].some((spelled) => text.includes(spelled));
+  if (numeralOf(path) === undefined) return false;
+  if (text.includes(nameOf(path))) return true;
+  const words = nameOf(path).split("-", MAX_BEGINNING);
+  const beginnings = words.map((_word, index) => words.slice(0, index + 1).join("-"));
+  return beginnings.some((beginning) => /\d/.test(beginning) && text.includes(`${beginning}-*`));
+}
+
+/** Of `step-10-e-*` the words, and one more. */
+const MAX_BEGINNING = 4;
+const LISTS = /^\s{0,12}(?:[-*+]\s|\d{1,3}[.)]\s|\||[├└│])(?!.*\b(?:never|not|nie|nicht)\b)/i;
+
+/** The items of a text's lists, the rows of its tables and the lines of its trees that say nothing against what they name. */
+export function listedIn(text: string): string {
+  return text
+    .split(/\r\n|\n|\r/)
+    .filter((line) => LISTS.test(line.slice(0, 400)))
+    .join("\n");
+}
+
+/** Whether such lines have a step, and below it the other one. */
+export function listsInOrder(lines: string, step: string, next: string): boolean {
+  const at = lines.indexOf(nameOf(step));
+  const below = at === -1 ? -1 : lines.indexOf("\n", at);
+  return below !== -1 && lines.includes(nameOf(next), below);
 }
 
 /** Whether a step is the first of its folder, or of a mode there, for a document in its language. */
@@ -74,14 +94,15 @@ export function modesBeside(
   starts: readonly string[],
   document: string,
 ): readonly ModeBeside[] {
-  const text = tree.text(document);
+  const lines = listedIn(tree.text(document));
+  const areListed = starts.some((path) => namesNumbered(lines, path));
   const folders = new Set(starts.map(folderOf));
   return [...folders].flatMap((folder) => {
     const firsts = firstStepsIn(tree, folder, document);
     const areModes = firsts.length > 1 && firsts.some(({ path }) => starts.includes(path));
     const begun = new Set(starts.map(kindOf));
     const others = areModes ? firsts.filter(({ path }) => !begun.has(kindOf(path))) : [];
-    return others.map((first) => ({ ...first, isNamed: namesNumbered(text, first.path) }));
+    return others.map((first) => ({ ...first, isNamed: areListed && namesNumbered(lines, first.path) }));
   });
 }
 

@@ -92,8 +92,6 @@ class GraphWalk {
   private readonly beside: StepsBeside;
   private readonly names: StepNames;
   private readonly lists: StepLists;
-  /** The documents that lead into the steps, and may list them: as one text. */
-  private readonly listed: string;
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
     this.tree = tree;
@@ -105,7 +103,6 @@ class GraphWalk {
     this.beside = new StepsBeside(tree, findings);
     this.names = new StepNames(tree, this.folder);
     this.lists = new StepLists(tree, entry.document, this.document, this.names);
-    this.listed = this.lists.documents.map((path) => tree.text(path)).join("\n");
   }
 
   run(): void {
@@ -299,7 +296,7 @@ class GraphWalk {
   /** Steps that a text names in words that are not known, where no other lead on. */
   private followUnsaid(path: string, source: SourceText, references: References): void {
     for (const way of unsaidWays(this.tree, path, source, references, this.entry)) {
-      tellOfTaken(path, way, path === this.entry.document, this.findings);
+      tellOfTaken(this.tree, path, way, this.findings);
       this.found.connect(path, way.to, way.line, way);
     }
   }
@@ -348,11 +345,10 @@ class GraphWalk {
     }
     const listed = this.lists.after(path);
     if (listed !== undefined) return this.found.connect(path, listed, 0, NEXT);
-    const isLast = saysLast(source);
-    if (isLast || this.found.helpers.has(path)) return;
+    if (saysLast(source) || this.found.helpers.has(path)) return;
     const inOrder = nextInOrder(this.tree, path);
     const known = inOrder.find((next) => this.found.leads(path, next)); // a later item of its menu names it
-    const next = known ?? takeNext(path, inOrder, this.listed, this.findings);
+    const next = known ?? takeNext(path, inOrder, this.lists.lines, this.findings);
     if (next !== undefined) this.found.connect(path, next, 0, NEXT);
   }
 
@@ -366,7 +362,7 @@ class GraphWalk {
     for (const path of this.unasked("behind")) {
       const next = stepBehind(this.tree, path, this.found.edgesFrom(path), this.texts.get(path));
       if (next === undefined || this.found.order.includes(next) || this.found.used.has(next)) continue;
-      this.found.connect(path, takeNext(path, [next], this.listed, this.findings) ?? next, 0, NEXT);
+      this.found.connect(path, takeNext(path, [next], this.lists.lines, this.findings) ?? next, 0, NEXT);
     }
   }
 

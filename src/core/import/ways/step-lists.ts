@@ -1,5 +1,5 @@
 import { ASIDE, sentenceIn } from "../words/line-words.js";
-import { isFirstStep } from "./first-steps.js";
+import { isFirstStep, listedIn } from "./first-steps.js";
 import { References, tokensOf } from "../source/references.js";
 import { type SourceEdge, withoutSkips } from "./source-edge.js";
 import {
@@ -54,6 +54,8 @@ const NOTHING: ListedSteps = { firsts: new Map(), later: new Set(), choices: new
 /** The lists of the documents that lead into a workflow's steps: the entry's, and the `workflow.md` beside a longer `SKILL.md`. */
 export class StepLists {
   private readonly byDocument = new Map<string, ListedSteps>();
+  /** What the documents have in lists and tables. */
+  readonly lines: string;
 
   constructor(tree: SourceTree, document: string, workflow: SourceText, names: StepNames) {
     const folder = folderOf(document);
@@ -63,10 +65,7 @@ export class StepLists {
       const references = new References(tree, folder, path, variablesFor(source, workflow));
       this.byDocument.set(path, listedSteps(tree, path, source.body, references, names));
     }
-  }
-
-  get documents(): readonly string[] {
-    return [...this.byDocument.keys()];
+    this.lines = [...this.byDocument.keys()].map((path) => listedIn(tree.text(path))).join("\n");
   }
 
   in(document: string): ListedSteps {

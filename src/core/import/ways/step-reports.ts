@@ -1,10 +1,17 @@
 import { MAX_NAMES } from "../words/body-tokens.js";
 import { type ImportFindings, named } from "../source/findings.js";
-import { type FirstStep, type ModeBeside, namesNumbered } from "./first-steps.js";
+import {
+  type FirstStep,
+  type ModeBeside,
+  isFirstStep,
+  listedIn,
+  listsInOrder,
+  namesNumbered,
+} from "./first-steps.js";
 import { whyAbsent } from "../source/left-out.js";
 import type { SourceText } from "../source/source-text.js";
 import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
-import { nearestStep, numeralOf, resumesRun } from "../source/step-files.js";
+import { isStepFile, nearestStep, numeralOf, resumesRun, stepsBelow } from "../source/step-files.js";
 import type { NamedStep } from "../words/step-names.js";
 
 /** Says of a text that it names more files than are looked at. */
@@ -130,19 +137,26 @@ export function reportName(
 
 /** Says of a step that was named in words that are not known, or in those of another language, that it is led to. */
 export function tellOfTaken(
+  tree: SourceTree,
   path: string,
   { to, line, label, isSaid }: TakenWay,
-  isDocument: boolean,
   findings: ImportFindings,
 ): void {
   const step = named(nameOf(to));
   if (isSaid) findings.add("note", path, line, `leads on to ${step} in another language`);
-  else if (isDocument && numeralOf(to) !== undefined)
-    tellOfBegin(path, line, [{ path: to, label }], findings);
+  else if (isBegin(tree, path, to)) tellOfBegin(path, line, [{ path: to, label }], findings);
   else {
     const what = `names ${step} in words that are not known to lead there: it was taken for a way on`;
     findings.add("warning", path, line, what);
   }
+}
+
+/** Whether a step is where a document that is none itself has its steps begin: the first of its folder, or one above others in a list. */
+function isBegin(tree: SourceTree, document: string, to: string): boolean {
+  if (isStepFile(tree, document) || numeralOf(to) === undefined) return false;
+  const lines = listedIn(tree.text(document));
+  const isAbove = (step: string): boolean => listsInOrder(lines, to, step);
+  return isFirstStep(tree, to, document) || stepsBelow(tree, folderOf(document)).some(isAbove);
 }
 
 interface TakenWay {
@@ -164,13 +178,13 @@ export function tellOfUnsaid(path: string, line: number, to: string, findings: I
 }
 
 /**
- * Of the steps behind one that names none after it the first, with a word on why, which wants no look where the workflow's document names
- * both; undefined, with one as well, where several have its number.
+ * Of the steps behind one that names none after it the first, with a word on why, which wants no look where the lists of the workflow's
+ * document have it below that one; undefined, with one as well, where several have its number.
  */
 export function takeNext(
   path: string,
   next: readonly string[],
-  document: string,
+  lines: string,
   findings: ImportFindings,
 ): string | undefined {
   const [first] = next;
@@ -180,7 +194,7 @@ export function takeNext(
   const what = isOne
     ? `: ${named(nameOf(first))} was taken, by its number`
     : `, and ${twins.slice(0, 5).map(named).join(", ")} may be: no edge was made`;
-  const isListed = isOne && [path, first].every((step) => namesNumbered(document, step));
+  const isListed = isOne && listsInOrder(lines, path, first);
   findings.add(isListed ? "note" : "warning", path, 0, `names no step after it${what}`);
   return isOne ? first : undefined;
 }

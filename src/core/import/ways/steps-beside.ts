@@ -51,7 +51,7 @@ export class StepsBeside {
       const isWay = !isMisnamed && step.isSaid; // else only to a step that would be lost
       if (!isWay && (isSettled(to) || comesBefore(to, from) || !isNumberedStep(to))) continue;
       if (isMisnamed) this.findings.add("warning", from, line, takenInPlace(to));
-      else tellOfTaken(from, step, false, this.findings);
+      else tellOfTaken(this.tree, from, step, this.findings);
       connect(from, to, line, { ...step, isDefault: false });
     }
   }

@@ -521,6 +521,31 @@ test("a short skill that points to a text without steps is its own document", ()
   expect(made.entry.document).toBe("SKILL.md");
 });
 
+test.each([
+  "Never begin with `steps/step-10-e-load.md`: the cup leads there.",
+  "| 1.2 | `steps/step-10-e-load.md` was split |",
+])("a mode that the document names in passing is none to choose: %s", (line) => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-c-pot.md`.", "", line),
+    "steps/step-01-c-pot.md": on("step-02-c-cup.md"),
+    "steps/step-02-c-cup.md": on("step-10-e-load.md"),
+    "steps/step-10-e-load.md": on("step-11-e-change.md"),
+    "steps/step-11-e-change.md": LAST,
+  });
+  expect(ways(made).filter((way) => way.startsWith("workflow"))).toEqual([]);
+});
+
+test("a later step that the document names in passing wants a look where it is taken for the first", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "- Earlier runs left their notes in `steps/step-02-c-cup.md`."),
+    "steps/step-01-c-pot.md": on("step-02-c-cup.md"),
+    "steps/step-02-c-cup.md": LAST,
+  });
+  expect(said(made)).toContain(
+    'warning workflow.md:4 names "step-02-c-cup.md" in words that are not known to lead there: it was taken for a way on',
+  );
+});
+
 test("numbered pages among the references of a skill that has steps are no steps of it", () => {
   const made = importOf({
     "SKILL.md": page({ name: "tea", description: "x" }, "Begin with Step 1."),
