@@ -365,6 +365,19 @@ test("a step that names files may say the number of an earlier one that it goes 
   ]);
 });
 
+test.each(["Step 1 of the guide", "Step 1 above"])("%s is no step to go back to", (step) => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# Pot\n\nLoad `./step-02-leaf.md`.\n",
+    "steps/step-02-leaf.md": `# Leaf\n\nIf the pot is cold, return to ${step}.\n\nLoad \`./step-03-cup.md\`.\n`,
+    "steps/step-03-cup.md": "# Cup\n\nThe workflow is complete.\n",
+  });
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-02-leaf",
+    "step-02-leaf step-03-cup",
+  ]);
+});
+
 test("a step with the letter x is a step, however names are called elsewhere", () => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Load `./steps/step-1-pot.md`."),

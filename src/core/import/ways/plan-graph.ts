@@ -50,7 +50,7 @@ import {
   tellOfText,
 } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
-import { StepNames, hasPart, leadsTo } from "../words/step-names.js";
+import { StepNames, hasPart, isOfOther, leadsTo } from "../words/step-names.js";
 
 /** The files that become nodes, in the order in which they are reached, and the ways between them. */
 export interface SourceGraph {
@@ -255,7 +255,8 @@ class GraphWalk {
         const [only, ...others] = step.steps;
         if (others.length > 0 && this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to)))
           continue;
-        const isBack = directive.label === "back" && only !== undefined && comesBefore(only, path);
+        const isEarlier = only !== undefined && comesBefore(only, path);
+        const isBack = isEarlier && directive.label === "back" && !isOfOther(line.text, step);
         if (step.form === "number" && namesFiles && !isBack) {
           const isKnown = this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to));
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);

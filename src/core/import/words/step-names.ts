@@ -143,6 +143,14 @@ export function leadsTo(
   return between.split(/\s+/).filter(Boolean).length <= MAX_WORDS_BETWEEN;
 }
 
+/** "Step 1 of the guide", "Step 2 above": a part of something else than the workflow. */
+export function isOfOther(line: string, { at, text }: NamedStep): boolean {
+  const behind = line.slice(at + text.length, at + text.length + 80);
+  return /^\s(?:of|in|from|on|above|below|under)\b(?!\s(?:this|the)\s(?:workflow|skill|process))/i.test(
+    behind,
+  );
+}
+
 /** Behind an answer and a step no more is said: of "Yes: Step 3 has it" it is told. */
 function isAllBehind(rest: string): boolean {
   return /^["'`*_)\]]{0,4}(?:\s?\([^()]{0,80}\))?["'`*_)\]]{0,4}[.;,]?\s{0,4}$/.test(rest);
