@@ -365,11 +365,16 @@ test("a step that names files may say the number of an earlier one that it goes 
   ]);
 });
 
-test.each(["Step 1 of the guide", "Step 1 above"])("%s is no step to go back to", (step) => {
+test.each([
+  ["Step 1 of the guide", ""],
+  ["Step 1 above", ""],
+  ["step 1", "1. Pour.\n2. Taste."],
+  ["Step 1", "- Step 1: Pour\n- Step 2: Taste"],
+])("%s is no step to go back to, with %j above", (step, above) => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Load `./steps/step-01-pot.md`."),
     "steps/step-01-pot.md": "# Pot\n\nLoad `./step-02-leaf.md`.\n",
-    "steps/step-02-leaf.md": `# Leaf\n\nIf the pot is cold, return to ${step}.\n\nLoad \`./step-03-cup.md\`.\n`,
+    "steps/step-02-leaf.md": `# Leaf\n\n${above}\n\nIf the pot is cold, return to ${step}.\n\nLoad \`./step-03-cup.md\`.\n`,
     "steps/step-03-cup.md": "# Cup\n\nThe workflow is complete.\n",
   });
   expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([

@@ -256,7 +256,7 @@ class GraphWalk {
         if (others.length > 0 && this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to)))
           continue;
         const isEarlier = only !== undefined && comesBefore(only, path);
-        const isBack = isEarlier && directive.label === "back" && !isOfOther(line.text, step);
+        const isBack = isEarlier && directive.label === "back" && !isOfOther(source.body, line.text, step);
         if (step.form === "number" && namesFiles && !isBack) {
           const isKnown = this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to));
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);

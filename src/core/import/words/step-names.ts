@@ -143,8 +143,10 @@ export function leadsTo(
   return between.split(/\s+/).filter(Boolean).length <= MAX_WORDS_BETWEEN;
 }
 
-/** "Step 1 of the guide", "Step 2 above": a part of something else than the workflow. */
-export function isOfOther(line: string, { at, text }: NamedStep): boolean {
+/** "Step 1 of the guide", "Step 2 above", and "step 1" where a list of the text has an item 1: no step of the workflow. */
+export function isOfOther(body: readonly SourceLine[], line: string, { at, text }: NamedStep): boolean {
+  const numeral = plainNumeral(/\d{1,3}$/.exec(text)?.[0] ?? "");
+  if (partsOf(body).items.has(numeral)) return true;
   const behind = line.slice(at + text.length, at + text.length + 80);
   return /^\s(?:of|in|from|on|above|below|under)\b(?!\s(?:this|the)\s(?:workflow|skill|process))/i.test(
     behind,
@@ -178,14 +180,19 @@ export function hasPart(body: readonly SourceLine[], { text, form }: NamedStep):
 interface Parts {
   readonly tags: readonly string[];
   readonly headings: readonly string[];
+  /** The numbers of items: "1. Pour", "- Step 2: Taste". */
+  readonly items: ReadonlySet<string>;
 }
 const knownParts = new WeakMap<readonly SourceLine[], Parts>();
+
+const ITEM = /^\s{0,12}(?:[-*]\s\**step\s)?0{0,2}(\d{1,3})[.):]/i;
 
 function partsOf(body: readonly SourceLine[]): Parts {
   const known = knownParts.get(body);
   if (known !== undefined) return known;
   const lines = body.filter(({ isCode }) => !isCode).map(({ text }) => text);
   const parts = {
+    items: new Set(lines.flatMap((line) => ITEM.exec(line)?.[1] ?? [])),
     tags: lines.filter((line) => /^\s{0,12}<step\b/.test(line)),
     headings: lines
       .filter((line) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(line))
