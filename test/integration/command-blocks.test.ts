@@ -22,6 +22,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "docs/chaos.md: npm run chaos": "it takes minutes; chaos has a job of its own",
   "docs/embedding.md: npx esbuild":
     "esbuild is not among our packages: package-types.test.ts bundles such a program",
+  "docs/mcp.md: npx -y mcp-remote": "needs the network, a browser and somebody who logs in",
   "docs/metrics.md: interlock worker": "it serves until Ctrl-C: instruments.test.ts runs a worker with them",
   "docs/metrics.md: npm install": "installs packages: instruments.test.ts uses those of these versions",
   "docs/notifications.md: export OPS":
