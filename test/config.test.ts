@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
@@ -608,6 +609,19 @@ describe("a secret may stand in a file", () => {
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-an-hour");
     await held("sk-of-the-next\n");
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-the-next");
+  });
+
+  test("and of a pipe, which can be read once, the one that came through it stays", async () => {
+    const path = join(dir, "pipe");
+    execFileSync("mkfifo", [path]);
+    const write = (key: string): void => {
+      const writer = spawn("sh", ["-c", 'echo "$1" > "$0"', path, key], { stdio: "ignore" });
+      onTestFinished(() => void writer.kill());
+    };
+    write("sk-first");
+    const config = load({ OPENAI_API_KEY_FILE: path, INTERLOCK_MODEL: "m" });
+    write("sk-second"); // else who reads again would wait for good
+    expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-first");
   });
 
   test("and one that cannot be read keeps no other model from being asked", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { writtenText } from "../core/written-text.js";
 import { ConfigError } from "./config-error.js";
@@ -71,10 +71,18 @@ export async function modeOpenToOthers(path: string): Promise<string | undefined
   return (file.mode & 0o777).toString(8).padStart(4, "0");
 }
 
+/** Secrets by the pipes that they came through, as of `<(…)` in a shell: who reads one again reads nothing, or waits for good. */
+const fromPipes = new Map<string, string>();
+
 function readSecret(path: string, variable: string): string {
+  const known = fromPipes.get(path);
+  if (known !== undefined) return known;
   const text = readSecretFile(path, variable).replace(/\r?\n$/, "");
-  if (text !== "" && !/[\r\n\0]/.test(text)) return text;
-  throw new ConfigError(`The file that ${variable} names must hold the secret, on one line. Correct it.`);
+  if (text === "" || /[\r\n\0]/.test(text)) {
+    throw new ConfigError(`The file that ${variable} names must hold the secret, on one line. Correct it.`);
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) fromPipes.set(path, text);
+  return text;
 }
 
 /**
