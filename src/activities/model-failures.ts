@@ -24,9 +24,10 @@ export class Keyless {
 
 const MAX_KEYLESS_TURNS = 1_000;
 
-/** What a turn is known by in this worker: of a run, for one of its models. */
+/** What a turn is known by in this worker: of a run, for one of its models. Two entries may ask the same one in different ways. */
 export function turnKey({ run, visit, turn, model }: ModelTurnInput): string {
-  return JSON.stringify([run.runId, executionOf(run), visit, turn, model?.endpoint, model?.model]);
+  const { endpoint, model: id, name } = model ?? {};
+  return JSON.stringify([run.runId, executionOf(run), visit, turn, endpoint, id, name]);
 }
 
 /** The endpoint wants a key, and none was sent: another worker may have it. */

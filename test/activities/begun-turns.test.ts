@@ -57,6 +57,15 @@ test("the same turn is begun once, whoever begins it again", async () => {
   expect(turn.signals).toHaveLength(1);
 });
 
+test("a turn of another entry of models is another one, also where that is the same model at the same endpoint", async () => {
+  const begun = new BegunTurns();
+  const [flex, plain] = ["flex", "plain"].map((name) => {
+    return { ...INPUT, model: { name, model: "m", endpoint: "https://m.example/v1" } };
+  }) as [ModelTurnInput, ModelTurnInput];
+  expect(await begun.begin(flex, 1, openTurn().take)).toBeUndefined();
+  expect(begun.takeOver(plain, never)).toBeUndefined();
+});
+
 test("those of a run that is over are called off, and their end is waited for", async () => {
   const begun = new BegunTurns();
   const [turn, other] = [openTurn(), openTurn()];
