@@ -27,6 +27,8 @@ import { WITHOUT_HANDSHAKE, refusesHandshake } from "./without-handshake.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
+/** Of a server: more than one has, with those that its tokens were before. */
+const MAX_SECRETS = 100;
 /** Notifications, requests and what cannot be read: each costs the worker something, and a request an answer that is kept until it is read. */
 const MAX_UNASKED_A_MINUTE = 10_000;
 
@@ -95,7 +97,7 @@ export class Connection {
   private isCutTold = false;
   private isClosed = false;
   private asked = 0;
-  /** Of the newest link: a token may be exchanged between two. */
+  /** Of the newest link, and of those before: a token may be exchanged between two, and what came under the old one may still be told. */
   private secrets: readonly string[] = [];
 
   constructor(place: ConnectionPlace) {
@@ -258,7 +260,8 @@ export class Connection {
       if (problem !== undefined)
         throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
     }
-    this.secrets = secretsOf(server, variable);
+    const known = new Set([...secretsOf(server, variable), ...this.secrets]);
+    this.secrets = [...known].slice(0, MAX_SECRETS);
     return this.connect(leave, true);
   }
 

@@ -178,12 +178,12 @@ test("a server is told what the settings name for its other headers, and a 401 n
   );
 });
 
-test("a token that is exchanged is told from the next session on, and the new one is not shown", async () => {
+test("a token that is exchanged is told from the next session on, and neither is shown", async () => {
   let taken = "token-of-an-hour";
   const { url } = await serverOf(({ method, id }, response) => {
     if (response.req.headers.authorization !== `Bearer ${taken}`) status(401)(response);
     else if (method === "tools/call" && taken === "token-of-the-next")
-      refusal(200, `no: ${taken}`, id)(response);
+      refusal(200, `no: ${taken}, once token-of-an-hour`, id)(response);
     else return false;
     return true;
   });
@@ -192,7 +192,7 @@ test("a token that is exchanged is told from the next session on, and the new on
   expect((await call()).content).toBe("done");
   variables["T"] = taken = "token-of-the-next";
   await expect(call()).rejects.toThrow(Reopenable);
-  await expect(call()).rejects.toThrow("The server refuses the call: no: <secret>");
+  await expect(call()).rejects.toThrow("The server refuses the call: no: <secret>, once <secret>");
 });
 
 test("a session that the server has forgotten is begun again for the next call, and nothing was done", async () => {
