@@ -259,6 +259,7 @@ export function withoutRefused(body: Body, { refused }: Learned): Body {
   const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {
     const optional = refused.get(name);
     if (optional === undefined || optional.value !== undefined) return [[name, value]];
+    if (optional.sent !== undefined && optional.sent !== value) return [[name, value]]; // another value than the one that was refused
     const { instead } = optional;
     return instead === undefined || refused.has(instead) ? [] : [[instead, value]];
   });

@@ -27,6 +27,7 @@ type ToolMessage = Extract<ChatMessage, { role: "tool" }>;
 export function toBody({ settings, messages, tools }: ChatRequest, to: Destination): Record<string, unknown> {
   const { dialect } = to;
   return {
+    ...(tools.length > 0 && dialect.reasoningWithTools === "none" ? { reasoning_effort: "none" } : {}),
     ...settings.parameters,
     model: settings.model,
     messages: toParams(withRules(messages, dialect), {
@@ -35,7 +36,6 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
       ids: new CallIds(dialect),
     }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => toolParam(tool, dialect)) }),
-    ...(tools.length > 0 && dialect.reasoningWithTools === "none" ? { reasoning_effort: "none" } : {}),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
     stream: settings.stream,

@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/core/json.js";
 import type { ChatMessage, ModelSettings } from "../../src/model/chat.js";
 import { createChatModel } from "../../src/model/chat-model.js";
-import { DIALECT_NAMES, dialectOf } from "../../src/model/dialects.js";
+import { type DialectSetting, DIALECT_NAMES, dialectOf } from "../../src/model/dialects.js";
 import { ModelError } from "../../src/model/model-error.js";
 import { type RawRequest, startRawServer } from "./raw-server.js";
 
@@ -427,9 +428,23 @@ describe("a server that does not take a parameter", () => {
   describe("a model that may not reason where tools are offered", () => {
     const BOTH =
       "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.";
-    const withTools = (baseUrl: string, model: ReturnType<typeof createChatModel>, content = "words") =>
+    const withTools = (
+      baseUrl: string,
+      model: ReturnType<typeof createChatModel>,
+      content = "words",
+      parameters: JsonObject = {},
+      dialect: DialectSetting = "plain",
+    ) =>
       model.complete({
-        settings: { model: "m", baseUrl, apiKey: "k-1234567890", stream: false, timeoutMs: 30_000 },
+        settings: {
+          model: "m",
+          baseUrl,
+          apiKey: "k-1234567890",
+          stream: false,
+          timeoutMs: 30_000,
+          parameters,
+          dialect,
+        },
         messages: [{ role: "user", content }],
         tools: [{ type: "function", function: { name: "x", description: "d", parameters: {} } }],
         signal: new AbortController().signal,
@@ -491,6 +506,39 @@ describe("a server that does not take a parameter", () => {
       const error = await errorOf(ask(server.baseUrl, { parameters }));
       expect(error).toMatchObject({ retryable: false, message: expect.stringContaining(message) as string });
       expect(server.requests).toHaveLength(1);
+    });
+
+    test("and has an effort that somebody has set, fails with what is said of it, and other entries are asked as before", async () => {
+      const message = `${BOTH} To use function tools, use /v1/responses or set reasoning_effort to 'none'.`;
+      const server = await startRawServer((response, { body }) => {
+        const { reasoning_effort: effort } = body as Record<string, unknown>;
+        if (effort === "none") json(response, choice({ content: "x" }));
+        else json(response, { error: { message, param: "reasoning_effort" } }, 400);
+      });
+      const model = createChatModel();
+      const high = { reasoning_effort: "high" };
+      const error = await errorOf(withTools(server.baseUrl, model, "words", high));
+      expect(error.retryable).toBe(false);
+      expect(error.message).toContain("Function tools with reasoning_effort are not supported");
+      await withTools(server.baseUrl, model);
+      const sent = server.requests.map(({ body }) => (body as Record<string, unknown>)["reasoning_effort"]);
+      expect(new Set(sent.slice(0, -2))).toEqual(new Set(["high"]));
+      expect(sent.at(-1)).toBe("none");
+    });
+
+    test("and does not take none, has another effort that somebody has set", async () => {
+      const none = "Unsupported value: 'reasoning_effort' does not support 'none' with this model.";
+      const server = await startRawServer((response, { body }) => {
+        const { reasoning_effort: effort } = body as Record<string, unknown>;
+        if (effort === "none") json(response, { error: { message: none, param: "reasoning_effort" } }, 400);
+        else json(response, choice({ content: "x" }));
+      });
+      const model = createChatModel();
+      const dialect = { reasoningWithTools: "none" } as const;
+      await withTools(server.baseUrl, model, "words", undefined, dialect);
+      await withTools(server.baseUrl, model, "words", { reasoning_effort: "low" }, dialect);
+      const sent = server.requests.map(({ body }) => (body as Record<string, unknown>)["reasoning_effort"]);
+      expect(sent).toEqual(["none", undefined, "low"]);
     });
 
     test("and reasons always, fails with what it has said of the tools", async () => {
