@@ -613,7 +613,7 @@ describe("a secret may stand in a file", () => {
 
   test("and of a pipe, which can be read once, the one that came through it stays", async () => {
     const path = join(dir, "pipe");
-    execFileSync("mkfifo", [path]);
+    execFileSync("sh", ["-c", 'mkfifo "$0"', path]);
     const write = (key: string): void => {
       const writer = spawn("sh", ["-c", 'echo "$1" > "$0"', path, key], { stdio: "ignore" });
       onTestFinished(() => void writer.kill());

@@ -259,12 +259,16 @@ export class ModelCatalog {
     };
   }
 
-  /** One model at one endpoint may be asked in several ways, such as at once or when there is room. */
+  /** One model at one endpoint may be asked in several ways, such as at once or when there is room, or of several providers. */
   private isAskedAlike(one: ModelRef, other: ModelRef): boolean {
-    const [parameters, others] = [one, other].map(({ name = "" }) =>
-      canonicalJson(this.entries.get(name)?.parameters ?? {}),
-    );
-    return one.model === other.model && one.endpoint === other.endpoint && parameters === others;
+    const [way, another] = [one, other].map((ref) => this.wayOf(ref));
+    return one.model === other.model && one.endpoint === other.endpoint && way === another;
+  }
+
+  private wayOf({ name = "" }: ModelRef): string {
+    const { parameters = {}, baseUrl, dialect }: ModelOverride = this.entries.get(name) ?? {};
+    const said = dialect ?? (baseUrl === undefined ? this.configuration.dialect : undefined);
+    return canonicalJson([parameters, (typeof said === "object" ? said.headers : undefined) ?? {}]);
   }
 
   /** All places that name an endpoint, those first that were meant; a key is read where its place is come to. */

@@ -105,6 +105,18 @@ describe("the model of a run", () => {
     expect("chain" in chosen && chosen.chain.map(({ name }) => name)).toEqual(["flex", "fast"]);
   });
 
+  test("falls back to itself behind a gateway that is told in headers of whom else it wants the answer", () => {
+    const of = (provider: string) => ({ ...FAST, dialect: { headers: { "x-portkey-provider": provider } } });
+    const models = {
+      openai: { ...of("openai"), fallbacks: ["again", "azure", "plain"] },
+      again: of("openai"),
+      azure: of("azure-openai"),
+      plain: FAST,
+    };
+    const chosen = catalogOf({ models }, { FAST_KEY: "k" }).choose({ name: "openai" }, ["a"]);
+    expect("chain" in chosen && chosen.chain.map(({ name }) => name)).toEqual(["openai", "azure", "plain"]);
+  });
+
   test("is not an agent's that has its own; one that has fallbacks alone puts them behind the run's", () => {
     const agents = { own: { model: "fast" }, spare: { fallbacks: ["fast"] }, warm: { temperature: 1 } };
     const catalog = catalogOf({ models: { fast: FAST }, agents }, { ...COMMON, FAST_KEY: "k" });
