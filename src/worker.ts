@@ -323,7 +323,7 @@ async function runToEnd(
   close: () => Promise<void>,
 ): Promise<void> {
   try {
-    await worker.run();
+    await runUntilFailed(worker);
   } catch (error) {
     const refusal = asked.has(worker) ? undefined : await why();
     await close().catch(() => undefined); // why the worker has ended says more
@@ -331,6 +331,25 @@ async function runToEnd(
     throw isCutOff(error) ? new Error(CUT_OFF, { cause: error }) : error;
   }
   await close();
+}
+
+const FAILED_LOOK_MS = 2_000;
+
+/** Once it has failed, the SDK waits for its last polls, some of which never end: where they are refused, `run` may not either. */
+async function runUntilFailed(worker: Worker): Promise<void> {
+  let looking: NodeJS.Timeout | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    let looks = 0;
+    looking = setInterval(() => {
+      looks = worker.getState() === "FAILED" ? looks + 1 : 0;
+      if (looks === 2) reject(new Error("The worker has failed: its log says why."));
+    }, FAILED_LOOK_MS).unref();
+  });
+  try {
+    await Promise.race([worker.run(), failed]);
+  } finally {
+    clearInterval(looking);
+  }
 }
 
 const ENDED = "The worker has ended. Nothing is lost: the next worker goes on with what it was at.";
