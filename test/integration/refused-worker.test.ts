@@ -31,7 +31,7 @@ async function turningWay(first: string) {
   };
 }
 
-test("a worker whose key is not taken any more says that, and not that Temporal does not answer", async () => {
+test("a worker whose key is not taken any more says that, and not that Temporal does not answer, and ends", async () => {
   quietRuntime();
   const place = await openPlace(inject("temporalAddress"), []);
   onTestFinished(() => place.close());
@@ -41,14 +41,11 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
     namespace: "default",
     store: place.store,
   });
-  onTestFinished(async () => {
-    way.turn(inject("temporalAddress"));
-    await worker.shutdown();
-  });
   expect(await worker.whyNotReady()).toBeUndefined();
 
   const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
   way.turn(await answeringTemporal({}, refusal));
   const said = "Temporal does not let this in (Request unauthorized).";
   await eventually(async () => (await worker.whyNotReady())?.startsWith(said) === true);
+  await expect(worker.done).rejects.toThrow(said);
 });
