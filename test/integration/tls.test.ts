@@ -106,7 +106,7 @@ describe("a Temporal behind mutual TLS", () => {
 
   test("with a certificate of an authority that nobody here knows: interlock doctor says what mends it", async () => {
     const own = shell.with({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS: "true" });
-    const outcome = await own.run(["doctor", "--no-models", "--json"]);
+    const outcome = await own.runAlone(["doctor", "--no-models", "--json"]);
     expect(outcome.stderr).toBe(""); // Node warns of a server that is named by its IP address
     const findings = jsonOf(outcome) as readonly Finding[];
     const finding = findings.find(({ name }) => name === "temporal");
