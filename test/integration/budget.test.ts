@@ -6,7 +6,7 @@ import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
-import { openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { openBench, temporaryDirectory, until, untilAsked, writeTree } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const LOOK: ScriptedAnswer = { calls: [call("fs_list", { path: "@pkg" })] };
@@ -108,6 +108,7 @@ describe("a budget", () => {
     const waiting = await until(run, "waiting-user");
     expect(waiting.question?.text).toContain("used up: 0.4000 of 0.4 cost");
     expect(waiting.usage.cost).toBeCloseTo(0.4);
+    await untilAsked(bench, run);
     const status = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", run.runId, "--json"]);
     expect(jsonOf(status)).toMatchObject({
       phase: "waiting-user",

@@ -6,8 +6,7 @@ import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
-import { eventually } from "../fakes/eventually.js";
-import { type Bench, finishedRun, openBench, until } from "./harness.js";
+import { type Bench, finishedRun, openBench, until, untilAsked } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const write = (path: string, content: string) => call("fs_write", { path: `@project/${path}`, content });
@@ -296,7 +295,7 @@ describe("fork", () => {
     const { projectRoot } = bench;
     const workflowPath = "flow/workflow.yaml";
     const run = await bench.client.startBundle({ projectRoot, bundleRoot, workflowPath });
-    await eventually(async () => (await run.state()).phase !== "running");
+    await untilAsked(bench, run);
     await expect(bench.client.fork(run.runId, { visit: 0 })).rejects.toMatchObject({
       code: "E_PRECONDITION_FAILED",
       message: expect.stringContaining("bundle run") as string,

@@ -91,10 +91,9 @@ test("what is meant for a run does not reach the next one under its workflow id,
 test("a beginning of a run's id names that run, at hand and elsewhere", async () => {
   const bench = await openBench(ASKS);
   const { first, second } = await twoRuns(bench);
-  const differs = first.split("").findIndex((letter, index) => letter !== second[index]);
   for (const shell of [shellOf(bench), await elsewhere(bench)]) {
     for (const run of [first, second]) {
-      const told = await shell.run(["status", run.slice(0, differs + 1), "--json"]);
+      const told = await shell.run(["status", run.slice(0, -8), "--json"]);
       expect([told.code, jsonOf(told)]).toMatchObject([0, { runId: run }]);
     }
   }
