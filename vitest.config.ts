@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { AgainReporter } from "./test/setup/again-reporter.js";
+import { LongFirst } from "./test/setup/long-first.js";
 
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
@@ -61,6 +62,7 @@ export default defineConfig({
   test: {
     reporters: report ? ["default", new AgainReporter(), ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
+    sequence: { sequencer: LongFirst },
     tags: [SLOW_TAG],
     coverage: {
       include: ["src/core/**/*.ts"],
