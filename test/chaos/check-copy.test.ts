@@ -53,6 +53,15 @@ describe("the check of a restored store", () => {
     expect(found[1]).not.toEqual([]);
   });
 
+  test("finds nothing in one whose audit log ends within a line, as a full disk leaves it until the next one is written", async () => {
+    const file = fileOfRun("state/logs/execution.jsonl");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, `${text}{"ts":"2026`);
+    const found = await checkCopy(restored);
+    await writeFile(file, text);
+    expect(found).toEqual([]);
+  });
+
   test("finds a run whose package was not restored", async () => {
     const packages = join(restored, "packages");
     await cp(packages, join(dir, "packages-kept"), { recursive: true });
