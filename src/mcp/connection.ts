@@ -2,9 +2,7 @@ import { pathToFileURL } from "node:url";
 import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { barredPort } from "../core/barred-port.js";
-import { boundsProblem } from "../core/json-bounds.js";
 import { redactSecrets } from "../core/prompt/redact.js";
-import { cutText, excerpt } from "../core/text.js";
 import { within } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
@@ -22,11 +20,23 @@ import { isUnreadable, saidAs } from "./message-lines.js";
 import { paramHeaders } from "./param-headers.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
+import {
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  bothEnds,
+  isOf,
+  isRefusal,
+  refusesToSay,
+  saidBeside,
+  whyNotUnderstood,
+} from "./server-words.js";
 import { type Surroundings, wayTo } from "./transport.js";
 import { WITHOUT_HANDSHAKE, refusesHandshake } from "./without-handshake.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
+/** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */
+const MAX_REQUEST_MS = 3_700_000;
 /** Of a server: more than one has, with those that its tokens were before. */
 const MAX_SECRETS = 100;
 /** Notifications, requests and what cannot be read: each costs the worker something, and a request an answer that is kept until it is read. */
@@ -351,62 +361,4 @@ export class Connection {
   }
 }
 
-/** Of what a process has said last, its beginning and its end: Node says first what is wrong, Python last. */
-const SAID_FIRST_CHARS = 300;
-const SAID_LAST_CHARS = 700;
-
-function bothEnds(said: string): string {
-  const text = excerpt(said, said.length);
-  if (text.length <= SAID_FIRST_CHARS + SAID_LAST_CHARS) return text;
-  return `${cutText(text, SAID_FIRST_CHARS)} ${text.slice(-SAID_LAST_CHARS).toWellFormed()}`;
-}
-
-/** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */
-const MAX_REQUEST_MS = 3_700_000;
-
-/** Some look for their tools elsewhere, with a token that is not taken there. */
-function refusesToSay({ message }: Error): string {
-  return `refuses to say which tools it has: ${excerpt(message.replace(/\.$/, ""), 300)}`;
-}
-
-/** The server was reached, and what it says is not what is known here of the protocol. */
-function whyNotUnderstood(error: unknown): string | undefined {
-  const isOfSystem = error instanceof Error && "syscall" in error; // it could not be spawned
-  if (!(error instanceof Error) || error instanceof TypeError || isOfSystem) return undefined;
-  return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
-}
-
-/** JSON-RPC's: as servers say it that have no tools at all. */
-const METHOD_NOT_FOUND = -32_601;
-/** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
-const INTERNAL_ERROR = -32_603;
 const FAILED_IN_CALL = "The server has failed in the call, and does not say what it had done by then";
-
-const elicitationsSchema = z.object({
-  elicitations: z.array(z.object({ message: z.string(), url: z.string() })).min(1),
-});
-const MAX_DATA_CHARS = 300;
-
-/** What an error has beside its message: where a person has to go first, or which argument is wrong. */
-function saidBeside(error: Error): string {
-  const data: unknown = "data" in error ? error.data : undefined;
-  if (data === undefined || data === null || boundsProblem(data, DATA_BOUNDS) !== undefined) return "";
-  const parsed = elicitationsSchema.safeParse(data);
-  const said = parsed.success
-    ? parsed.data.elicitations
-        .map(({ message, url }) => `${excerpt(message, MAX_DATA_CHARS)} ${url}`)
-        .join(" ")
-    : excerpt(typeof data === "string" ? data : JSON.stringify(data), MAX_DATA_CHARS);
-  return said === "" || error.message.includes(said) ? "" : ` ${said}`;
-}
-
-const DATA_BOUNDS = { maxDepth: 20, maxValues: 1_000 };
-
-/** The server has answered, with an error. */
-function isRefusal(error: unknown): error is Error & { readonly code: number } {
-  return error instanceof Error && "code" in error && typeof error.code === "number";
-}
-
-function isOf(error: unknown, code: SdkErrorCode): boolean {
-  return error instanceof SdkError && error.code === code;
-}

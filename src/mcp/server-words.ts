@@ -1,0 +1,62 @@
+import { SdkError, type SdkErrorCode } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { boundsProblem } from "../core/json-bounds.js";
+import { cutText, excerpt } from "../core/text.js";
+
+/** What a server has said, in place of an answer or before it ended, in the words that people are told. */
+
+const SAID_FIRST_CHARS = 300;
+const SAID_LAST_CHARS = 700;
+
+/** Of what a process has said last, its beginning and its end: Node says first what is wrong, Python last. */
+export function bothEnds(said: string): string {
+  const text = excerpt(said, said.length);
+  if (text.length <= SAID_FIRST_CHARS + SAID_LAST_CHARS) return text;
+  return `${cutText(text, SAID_FIRST_CHARS)} ${text.slice(-SAID_LAST_CHARS).toWellFormed()}`;
+}
+
+/** Some look for their tools elsewhere, with a token that is not taken there. */
+export function refusesToSay({ message }: Error): string {
+  return `refuses to say which tools it has: ${excerpt(message.replace(/\.$/, ""), 300)}`;
+}
+
+/** The server was reached, and what it says is not what is known here of the protocol. */
+export function whyNotUnderstood(error: unknown): string | undefined {
+  const isOfSystem = error instanceof Error && "syscall" in error; // it could not be spawned
+  if (!(error instanceof Error) || error instanceof TypeError || isOfSystem) return undefined;
+  return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
+}
+
+/** JSON-RPC's: as servers say it that have no tools at all. */
+export const METHOD_NOT_FOUND = -32_601;
+/** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
+export const INTERNAL_ERROR = -32_603;
+
+const elicitationsSchema = z.object({
+  elicitations: z.array(z.object({ message: z.string(), url: z.string() })).min(1),
+});
+const MAX_DATA_CHARS = 300;
+
+/** What an error has beside its message: where a person has to go first, or which argument is wrong. */
+export function saidBeside(error: Error): string {
+  const data: unknown = "data" in error ? error.data : undefined;
+  if (data === undefined || data === null || boundsProblem(data, DATA_BOUNDS) !== undefined) return "";
+  const parsed = elicitationsSchema.safeParse(data);
+  const said = parsed.success
+    ? parsed.data.elicitations
+        .map(({ message, url }) => `${excerpt(message, MAX_DATA_CHARS)} ${url}`)
+        .join(" ")
+    : excerpt(typeof data === "string" ? data : JSON.stringify(data), MAX_DATA_CHARS);
+  return said === "" || error.message.includes(said) ? "" : ` ${said}`;
+}
+
+const DATA_BOUNDS = { maxDepth: 20, maxValues: 1_000 };
+
+/** The server has answered, with an error. */
+export function isRefusal(error: unknown): error is Error & { readonly code: number } {
+  return error instanceof Error && "code" in error && typeof error.code === "number";
+}
+
+export function isOf(error: unknown, code: SdkErrorCode): boolean {
+  return error instanceof SdkError && error.code === code;
+}
