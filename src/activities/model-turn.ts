@@ -9,7 +9,7 @@ import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
 import type { ChatAnswer, ChatModel, ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
-import type { Missing } from "../model/model-catalog.js";
+import type { Missing } from "../model/model-source.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import type { AuditEvent } from "../store/runs/audit-log.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
