@@ -224,6 +224,8 @@ async function temporalWorker(
     maxConcurrentWorkflowTaskExecutions: capacity.workflowTasks,
     maxCachedWorkflows: capacity.cachedRuns,
     maxConcurrentWorkflowTaskPolls: capacity.pollers,
+    // All that a task of a run by nodes hands out begins with it, where slots are free: of more than three, each would be polled for by itself.
+    maxEagerActivityReservationsPerWorkflowTask: 20,
     maxConcurrentActivityTaskPolls: Math.min(capacity.pollers, capacity.activities),
   });
 }

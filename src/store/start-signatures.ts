@@ -92,7 +92,7 @@ export class StartSignatures {
         if (!(await this.matches(parts, statement, follows))) return false;
         const digest = sha256(this.textOf(parts.nonce, statement, follows));
         const entry = { executionId, ...(follows === undefined ? {} : { follows }), sha256: digest };
-        await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock, temporaries);
+        await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock, { temporaries });
         return true;
       },
       () => {

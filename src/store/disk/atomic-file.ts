@@ -20,12 +20,16 @@ export const syncFile = promisify(fsync);
  * has left is removed, and who has lost the lock is refused. Its `takeOver` is `removeTemporaries`.
  *
  * Temporary files are looked for in a whole directory: where that gets ever more files, they have a folder of their own in it, `temporaries`.
+ * What has to be durable before the new bytes are seen is `first`: it goes on while they are written.
  */
 export async function writeFileAtomic(
   path: string,
   bytes: Uint8Array | string,
   lock: HeldLock = NO_LOCK,
-  temporaries = dirname(path),
+  {
+    temporaries = dirname(path),
+    first,
+  }: { readonly temporaries?: string; readonly first?: Promise<void> } = {},
 ): Promise<void> {
   lock.assertHeld();
   removeTemporaries(path, temporaries);
@@ -35,7 +39,7 @@ export async function writeFileAtomic(
     try {
       writeFileSync(fd, bytes);
       failpoint("file.temporary-written");
-      await Promise.all([syncFile(fd), syncWritten()]);
+      await Promise.all([syncFile(fd), syncWritten(), first]);
       failpoint("file.temporary-synced");
     } finally {
       closeSync(fd);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../core/defined.js";
 import { type ErrorCode, type Result, fail, ok } from "../../core/errors.js";
 import { type JsonObject, jsonBytes } from "../../core/json.js";
 import { EARLIER_ENTRIES } from "../../core/state/earlier-entries.js";
@@ -61,9 +62,10 @@ export interface StateFile {
   /**
    * Replaces the version that was read; false when another stands there by now, put by somebody who does not know
    * the lock. When it rejects, the version that stands there is the one to replace or, if only making it durable
-   * failed, the new one. `lock` is the run's state lock.
+   * failed, the new one. `lock` is the run's state lock. The new version is not there before `first` has come to its end, nor where that
+   * rejects.
    */
-  replace(sha256Before: string, bytes: Uint8Array, lock?: HeldLock): Promise<boolean>;
+  replace(sha256Before: string, bytes: Uint8Array, lock?: HeldLock, first?: Promise<void>): Promise<boolean>;
   /** Makes a save impossible that a holder of the state lock before us was stopped in. */
   takeOver(): void;
   /** Saves the next reader of this version the parsing. */
@@ -90,9 +92,9 @@ export function openStateFile(stateDir: string): StateFile {
     remember(document) {
       last = document;
     },
-    async replace(sha256Before, bytes, lock = NO_LOCK) {
+    async replace(sha256Before, bytes, lock = NO_LOCK, first?: Promise<void>) {
       if (sha256(readOwnFileSync(path)) !== sha256Before) return false;
-      await writeFileAtomic(path, bytes, lock);
+      await writeFileAtomic(path, bytes, lock, { ...defined({ first }) });
       return true;
     },
     takeOver: () => removeTemporaries(path),

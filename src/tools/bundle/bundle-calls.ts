@@ -114,7 +114,10 @@ async function saveOutput(
           await files.calls.plan(callId, write as unknown as JsonObject, lock); // plain data
           return undefined;
         },
-        afterCommit: (write) => record(environment, write),
+        afterCommit: async (write, placed) => {
+          await placed;
+          return record(environment, write);
+        },
         ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
       },
     );

@@ -32,13 +32,14 @@ export interface PlannedWrite {
 export interface WriteHooks {
   /** Throws when the write is not the caller's to make any more: somebody else has taken it over. Nothing is undone. */
   readonly assertOurs?: () => void;
-  /** Called after every check, just before the bytes become visible. A fault becomes the result; with it, or a rejection, nothing is changed. */
+  /** Called after every check, before the bytes become visible. A fault becomes the result; with it, or a rejection, nothing is changed. */
   readonly beforeCommit?: (write: PlannedWrite) => Promise<Fault | undefined>;
   /**
    * Called when the bytes are visible. A fault becomes the result; it, or a rejection, undoes a CREATED file
-   * and the directories this call made for it. An overwritten file stays as it is by then.
+   * and the directories this call made for it. An overwritten file stays as it is by then. `placed` resolves when the file's name is
+   * durable: nothing that tells of the file may become visible before.
    */
-  readonly afterCommit?: (write: PlannedWrite) => Promise<Fault | undefined>;
+  readonly afterCommit?: (write: PlannedWrite, placed: Promise<void>) => Promise<Fault | undefined>;
   /**
    * What an earlier, interrupted attempt of the same call had planned. If the file now holds exactly these
    * bytes, they are taken as written by it; `afterCommit` still runs.
@@ -244,8 +245,8 @@ async function commit(
     const file = { bytes: draft.bytes, replaces: old, mode };
     const temporary = await makeTemporaryFile(pins, target.directory, file, { path: noteFile, writer });
     try {
-      refuseFor(await callHook(hooks.beforeCommit, plan));
-      await callHook(syncWritten, plan);
+      refuseFor(await callHook(() => hooks.beforeCommit?.(plan)));
+      await Promise.all([temporary.synced, callHook(syncWritten)]);
       const now = pinIfPresent(pins, target.directory, target.name);
       now?.close();
       if (!isUnchanged(old, now)) {
@@ -260,6 +261,7 @@ async function commit(
       failpoint("write.renamed");
       return temporary.entry;
     } catch (error) {
+      await Promise.allSettled([temporary.synced]);
       temporary.remove();
       temporary.entry.close();
       throw error;
@@ -291,11 +293,15 @@ function isOurs(job: LockedJob): boolean {
 async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) {
   const { hooks, target } = job;
   const { directory, name } = target;
+  const placed = syncNames(target);
   try {
-    await syncDirectory(directory);
-    for (const parent of target.parentsOfMade) await syncDirectory(parent);
-    failpoint("write.durable");
-    refuseFor(await callHook(hooks.afterCommit, plan));
+    const [isPlaced, told] = await Promise.allSettled([
+      placed,
+      callHook(() => hooks.afterCommit?.(plan, placed)),
+    ]);
+    if (isPlaced.status === "rejected") throw isPlaced.reason;
+    if (told.status === "rejected") throw told.reason;
+    refuseFor(told.value);
   } catch (error) {
     if (plan.created && isOurs(job)) {
       const at = `${directory.at}/${name}`;
@@ -305,16 +311,20 @@ async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) 
   }
 }
 
+/** Makes the name of a write durable, and those of the directories that were made for it. */
+async function syncNames({ directory, parentsOfMade }: WriteTarget): Promise<void> {
+  await syncDirectory(directory);
+  for (const parent of parentsOfMade) await syncDirectory(parent);
+  failpoint("write.durable");
+}
+
 function refuseFor(fault: Fault | undefined): void {
   if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
 }
 
-async function callHook<T>(
-  hook: ((write: PlannedWrite) => Promise<T>) | undefined,
-  plan: PlannedWrite,
-): Promise<T | undefined> {
+async function callHook<T>(hook: () => Promise<T> | undefined): Promise<T | undefined> {
   try {
-    return await hook?.(plan);
+    return await hook();
   } catch (error) {
     throw new HookFailure(error);
   }

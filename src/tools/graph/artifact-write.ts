@@ -51,7 +51,7 @@ export async function changeFile(
       await plan(write, record);
       return undefined;
     },
-    afterCommit: async (write) => {
+    afterCommit: async (write, placed) => {
       environment.lock.assertHeld();
       if (record === undefined) {
         // Nothing is to be recorded, or an attempt that was cut short has made the file.
@@ -62,7 +62,7 @@ export async function changeFile(
         record = drafted;
       }
       const { artifact, sha256, next } = record;
-      const fault = next && (await saveState(environment, next.before, next.bytes, next.frontmatter));
+      const fault = next && (await saveState(environment, next.before, next, placed));
       if (fault !== undefined) return refuse({ fault, conflict: fault.code === "E_PRECONDITION_FAILED" });
       state = { sha256, artifact };
       return undefined;

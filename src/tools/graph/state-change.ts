@@ -50,7 +50,7 @@ export async function changeStateDocument(
     { sha256Before: document.sha256, sha256After },
     environment.lock,
   );
-  const fault = await saveState(environment, document, next.bytes, next.frontmatter);
+  const fault = await saveState(environment, document, next);
   if (fault !== undefined) {
     return { ...refused(fault), ...(fault === CHANGED_FROM_OUTSIDE ? { stateConflict: true } : {}) };
   }
@@ -62,15 +62,18 @@ const CHANGED_FROM_OUTSIDE: Fault = fail(
   "@state/workflow.md was changed from outside this run. Read it again and repeat the change on what it says now.",
 ).error;
 
-/** Saves the document in place of the version that was read. A fault means that the old bytes are still there. */
+/**
+ * Saves the document in place of the version that was read, once `first` has come to its end. A fault means that the old bytes are still
+ * there.
+ */
 export async function saveState(
   environment: StateEnvironment,
   document: StateDocument,
-  bytes: Uint8Array,
-  frontmatter?: Frontmatter,
+  { bytes, frontmatter }: { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter },
+  first?: Promise<void>,
 ): Promise<Fault | undefined> {
   try {
-    const isSaved = await environment.files.state.replace(document.sha256, bytes, environment.lock);
+    const isSaved = await environment.files.state.replace(document.sha256, bytes, environment.lock, first);
     if (isSaved && frontmatter !== undefined) {
       environment.files.state.remember(withNewFrontmatter(document, bytes, frontmatter));
     }

@@ -19,11 +19,13 @@ import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import type { Writer } from "./workspace.js";
 
-/** A finished file under a name of its own, waiting to take another's place. */
+/** A written file under a name of its own, waiting to take another's place. */
 export interface TemporaryFile {
   readonly path: string;
   /** The file itself: it stays the same when it is renamed. */
   readonly entry: PinnedEntry;
+  /** Settles when its bytes are durable, or cannot be. What else has to be is made so meanwhile. */
+  readonly synced: Promise<void>;
   readonly remove: () => void;
 }
 
@@ -36,7 +38,7 @@ export interface NewFile {
 }
 
 /**
- * Writes and syncs a temporary file in the directory of its target. Its name is short, whatever the target's
+ * Writes a temporary file in the directory of its target, and begins to sync it. Its name is short, whatever the target's
  * is. It is noted before it is made, so that the next writer can remove it should this process die; the
  * caller removes the note when the temporary file is gone.
  */
@@ -55,13 +57,21 @@ export async function makeTemporaryFile(
     await writeAll(fd, file.bytes);
     failpoint("write.temporary-written");
     if (file.replaces !== undefined) copyModeAndOwner(fd, file.replaces);
-    await syncFile(fd);
-    failpoint("write.temporary-synced");
     const entry = pins.child(directory, name);
-    return { path, entry, remove: () => removeIfPresent(path) };
+    const synced = syncAndClose(fd);
+    synced.catch(() => undefined); // whoever waits for it hears of it
+    return { path, entry, synced, remove: () => removeIfPresent(path) };
   } catch (error) {
     removeIfPresent(path);
+    closeSync(fd);
     throw error;
+  }
+}
+
+async function syncAndClose(fd: number): Promise<void> {
+  try {
+    await syncFile(fd);
+    failpoint("write.temporary-synced");
   } finally {
     closeSync(fd);
   }

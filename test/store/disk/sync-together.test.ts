@@ -1,10 +1,11 @@
 import type * as NodeFs from "node:fs";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { quickTurns } from "../../../src/activities/quick-turns.js";
 import { writeFileAtomic } from "../../../src/store/disk/atomic-file.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 import { syncedTogether } from "../../../src/store/disk/sync-together.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
 import { writeFile } from "../../../src/tools/files/write.js";
@@ -20,12 +21,14 @@ vi.mock("node:fs", async (original) => {
     ...fs,
     openSync: (...args: Parameters<typeof fs.openSync>) => {
       const fd = fs.openSync(...args);
-      disk.names.set(fd, String(args[0]));
+      const path = String(args[0]);
+      disk.names.set(fd, path.startsWith("/proc/self/fd/") ? fs.realpathSync(path) : path);
       return fd;
     },
     fsync: (fd: number, done: NodeFs.NoParamCallback) => {
       const name = nameOf(disk.names.get(fd) ?? "");
-      if (name === disk.fails) return done(Object.assign(new Error("EIO: i/o error"), { code: "EIO" }));
+      if (name === disk.fails)
+        return done(Object.assign(new Error("EIO: i/o error"), { code: "EIO", errno: -5 }));
       disk.done.push(`sync ${name}`);
       return fs.fsync(fd, done);
     },
@@ -108,6 +111,47 @@ describe("what is written in one step", () => {
       "sync temporary file",
       "sync visit-1.jsonl",
     ]);
+  });
+
+  describe("a document that names a new file of the project", () => {
+    const makeAndName = async () => {
+      const project = join(dir, "project");
+      await mkdir(project, { recursive: true });
+      const roots = { project, pkg: join(dir, "conversation"), state: join(dir, "state") };
+      return writeFile(
+        openWorkspace({ roots, lockDir: join(dir, "locks") }),
+        { path: "@project/a.md", content: "a\n" },
+        { maxWriteBytes: 100 },
+        {
+          afterCommit: async (_, placed) => {
+            await writeFileAtomic(join(dir, "state", "workflow.md"), "a.md\n", NO_LOCK, { first: placed });
+            return undefined;
+          },
+        },
+      );
+    };
+
+    test("is written while the file's name is made durable, and takes its place after it", async () => {
+      expect(await makeAndName()).toMatchObject({ ok: true });
+      const order = disk.done.slice(disk.done.indexOf("rename a.md"));
+      expect(order.slice(1, 3).toSorted()).toEqual(["sync project", "sync temporary workflow.md"]);
+      expect(order.slice(3)).toEqual(["rename workflow.md", "sync state"]);
+    });
+
+    test("does not take its place where the name cannot be made durable, and the file is not there either", async () => {
+      disk.fails = "project";
+      expect(await makeAndName()).toMatchObject({ ok: false, error: { code: "E_INTERNAL" } });
+      expect(disk.done).not.toContain("rename workflow.md");
+      expect(readdirSync(join(dir, "state"))).toEqual(["logs"]);
+      expect(readdirSync(join(dir, "project"))).toEqual([]);
+    });
+
+    test("is not made where the file's bytes cannot be made durable", async () => {
+      disk.fails = "temporary file";
+      expect(await makeAndName()).toMatchObject({ ok: false, error: { code: "E_INTERNAL" } });
+      expect(disk.done.filter((each) => each.startsWith("rename"))).toEqual([]);
+      expect(readdirSync(join(dir, "project"))).toEqual([]);
+    });
   });
 
   test("by a process that was killed before it was durable is so before it is reported", async () => {
