@@ -36,7 +36,8 @@ export type LineReader = ((line: Buffer, position: LinePosition) => void) | Line
  * An append-only file of JSON lines that several processes may read and extend.
  *
  * A1. A line is written whole under the log's lock, and fsynced before `append` resolves; where several writes are one step
- *     (`sync-together.ts`), before the step ends. So is what is there already when nothing is appended: who wrote it may have died first.
+ *     (`sync-together.ts`), before the step ends. So is what is there already when nothing is appended, or an owner reads it: who wrote it may
+ *     have died first.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
  * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included. With an index
  *     (`line-index.ts`), only the lines that are not in it are read.
@@ -93,7 +94,7 @@ export class AppendLog implements SyncedLater {
       if (this.owner !== NO_LOCK || !isNotWritable(error)) throw error;
       this.look();
     }
-    syncLater(this);
+    if (!syncLater(this) && this.owner !== NO_LOCK) await this.sync();
   }
 
   /** For who writes for nobody, and may have come to look: where no lock can be taken, the whole lines are read without one. */

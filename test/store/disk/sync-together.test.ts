@@ -179,6 +179,25 @@ describe("what is written in one step", () => {
     expect(disk.done).toEqual(["sync visit-1.jsonl"]);
   });
 
+  test("by a process that was killed, or a step that failed, is durable before an execution goes on from it, outside of a step too", async () => {
+    const ours = new RunFiles(dir, 1);
+    const sayOurs = () => ours.conversation("visit-1").append([{ ...USER, id: "1" }]);
+    const failing = syncedTogether(async () => {
+      await sayOurs();
+      throw new Error("no answer");
+    });
+    await expect(failing).rejects.toThrow("no answer");
+    appendFileSync(join(dir, "calls.jsonl"), `${JSON.stringify({ id: "c", result: { ok: true } })}\n`);
+    expect(disk.done).toEqual([]);
+    expect(await ours.conversation("visit-1").count()).toBe(1);
+    expect(await ours.calls.find("c")).toBeDefined();
+    expect(syncs()).toEqual(["sync visit-1.jsonl", "sync calls.jsonl"]);
+    await ours.conversation("visit-1").count();
+    await ours.calls.find("c");
+    expect(await new RunFiles(dir).conversation("visit-1").count()).toBe(1);
+    expect(syncs(), "once, and not for who only looks").toHaveLength(2);
+  });
+
   test("is not reported, and nothing takes a file's place, where it cannot be made durable; the next step does so", async () => {
     disk.fails = "calls.jsonl";
     const document = join(dir, "state", "workflow.md");
