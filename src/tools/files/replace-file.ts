@@ -11,7 +11,12 @@ import { sha256 } from "../../store/disk/sha256.js";
 import { syncWritten } from "../../store/disk/sync-together.js";
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
-import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "../sandbox/temporary-file.js";
+import {
+  makeTemporaryFile,
+  removeAbandonedFile,
+  removeIfPresent,
+  removeUnnoted,
+} from "../sandbox/temporary-file.js";
 import { type Workspace, mountOf } from "../sandbox/workspace.js";
 import { type WriteTarget, openWriteTarget, syncDirectory } from "../sandbox/write-target.js";
 import { MAX_HASHED_BYTES, hashFile, readPinned } from "./read.js";
@@ -147,7 +152,8 @@ async function replaceUnderLock(job: Job): Promise<Whole> {
   return withFileLock(
     `${slot}.lock`,
     async (lock) => {
-      removeAbandonedFile(workspace.pins, noteFile);
+      const wasNoted = removeAbandonedFile(workspace.pins, noteFile);
+      if (!wasNoted || job.hooks.earlierAttempt !== undefined) removeUnnoted(target.directory, noteFile);
       const old = pinIfPresent(workspace.pins, target.directory, target.name);
       try {
         return await replace({ ...job, lock, noteFile }, old);
@@ -155,7 +161,7 @@ async function replaceUnderLock(job: Job): Promise<Whole> {
         old?.close();
       }
     },
-    () => removeAbandonedFile(workspace.pins, noteFile),
+    () => void removeAbandonedFile(workspace.pins, noteFile),
   );
 }
 

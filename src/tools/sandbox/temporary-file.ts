@@ -15,6 +15,7 @@ import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { syncFile } from "../../store/disk/atomic-file.js";
 import { SMALL_BYTES, openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
+import { sha256 } from "../../store/disk/sha256.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import type { Writer } from "./workspace.js";
@@ -48,7 +49,7 @@ export async function makeTemporaryFile(
   file: NewFile,
   note: { readonly path: string; readonly writer: Writer | undefined },
 ): Promise<TemporaryFile> {
-  const name = `.il-${randomBytes(8).toString("hex")}`;
+  const name = `${beginOfNames(note.path)}${randomBytes(5).toString("hex")}`;
   const path = `${directory.at}/${name}`;
   writeNote(note.path, noteOf(pins, directory, name, note.writer));
   failpoint("write.noted");
@@ -97,12 +98,14 @@ function copyModeAndOwner(fd: number, { stats }: PinnedEntry): void {
   fchmodSync(fd, Number(stats.mode) & 0o777);
 }
 
+const TEMPORARY_NAME = /^\.il-[0-9a-f]{16}$/;
+
 /** Where a temporary file was being written: enough to find it again, and to know that it is the place. */
 const noteSchema = z.object({
   directory: z.string(),
   dev: z.string(),
   ino: z.string(),
-  name: z.string().regex(/^\.il-[0-9a-f]{16}$/),
+  name: z.string().regex(TEMPORARY_NAME),
   writer: z.object({ runId: z.string(), execution: z.int() }).optional(),
 });
 type Note = z.infer<typeof noteSchema>;
@@ -127,13 +130,36 @@ function writeNote(noteFile: string, note: Note): void {
   }
 }
 
-/** Removes what a process left that died while it wrote. The caller holds the lock that guards the note. */
-export function removeAbandonedFile(pins: Pins, noteFile: string): void {
+/**
+ * Removes what a process left that died while it wrote. The caller holds the lock that guards the note. False where the note is torn: the file
+ * it would have named was not made yet, or the note is what a power failure has left of it (`removeUnnoted`).
+ */
+export function removeAbandonedFile(pins: Pins, noteFile: string): boolean {
   const note = readNote(noteFile);
-  if (note === undefined) return;
-  // Torn where a process died: the file it would have named was not made yet.
+  if (note === undefined) return true;
   if (note !== "torn") removeNoted(pins, note);
   removeIfPresent(noteFile);
+  return note !== "torn";
+}
+
+/**
+ * Removes from a directory what writers under the note's lock have left there, whose note a power failure has taken: it is not synced. The
+ * caller holds that lock.
+ */
+export function removeUnnoted(directory: PinnedEntry, noteFile: string): void {
+  const begin = beginOfNames(noteFile);
+  try {
+    for (const name of readdirSync(directory.at)) {
+      if (name.startsWith(begin) && TEMPORARY_NAME.test(name)) removeIfPresent(`${directory.at}/${name}`);
+    }
+  } catch {
+    // it can be written to, and not be listed
+  }
+}
+
+/** What the names of temporary files begin with that are written under one note: other stores write into the same directories. */
+function beginOfNames(noteFile: string): string {
+  return `.il-${sha256(noteFile).slice(0, 6)}`;
 }
 
 /**

@@ -560,3 +560,51 @@ describe("a new execution of a run", () => {
     expect(scratch.text("project/f")).toBe("mine");
   });
 });
+
+describe("what a power failure leaves of a write", () => {
+  const names = () => readdirSync(scratch.at("project")).filter((name) => name.startsWith(".il-"));
+  let left: string;
+  let planned: PlannedWrite;
+  beforeEach(async () => {
+    const hooks = {
+      beforeCommit: async (write: PlannedWrite) => {
+        [left = ""] = names();
+        planned = write;
+      },
+    };
+    await write("@project/f", "new", {}, hooks as WriteHooks);
+    rmSync(scratch.at("project/f"));
+    scratch.put(`project/${left}`, "");
+  });
+  const isLock = (name: string) => name.endsWith(".lock");
+  const noteFile = () =>
+    scratch.at(`locks/${readdirSync(scratch.at("locks")).find(isLock)}`).replace(/lock$/, "json");
+
+  test.each(["", "\0\0\0", '{"directory":"/'])(
+    "is removed by who writes it again, the note being %j",
+    async (note) => {
+      writeFileSync(noteFile(), note);
+      expect(codeOf(await write("@project/f", "new"))).toBeUndefined();
+      expect(names()).toEqual([]);
+    },
+  );
+
+  test("is removed where the plan alone is left", async () => {
+    const again = await write("@project/f", "new", {}, { earlierAttempt: planned });
+    expect(codeOf(again)).toBeUndefined();
+    expect(names()).toEqual([]);
+  });
+
+  test("is left alone by who writes under another lock: it may be just being written", async () => {
+    const ours = noteFile();
+    for (let other = 1; readdirSync(scratch.at("locks")).filter(isLock).length === 1; other += 1) {
+      scratch.put(`project/${left}`, "");
+      writeFileSync(ours, "");
+      const result = await write(`@project/other-${other}`, "x", {}, { earlierAttempt: planned });
+      expect(codeOf(result)).toBeUndefined();
+    }
+    expect(names()).toEqual([left]);
+    expect(codeOf(await write("@project/f", "new"))).toBeUndefined();
+    expect(names()).toEqual([]);
+  });
+});
