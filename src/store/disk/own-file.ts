@@ -59,10 +59,14 @@ export function openOwnFile(path: string, access: OwnAccess): number {
   } catch (error) {
     throw asRefusal(path, error);
   }
-  const entry = fstatSync(fd);
-  if (entry.isFile()) return fd;
-  closeSync(fd);
-  throw new NotOurFile(path, entry.isDirectory() ? "a folder (EISDIR)" : "no regular file");
+  try {
+    const entry = fstatSync(fd);
+    if (entry.isFile()) return fd;
+    throw new NotOurFile(path, entry.isDirectory() ? "a folder (EISDIR)" : "no regular file");
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** All bytes of a file of ours. For small ones: larger ones are read by `readOwnFile`. */

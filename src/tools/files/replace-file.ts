@@ -305,7 +305,8 @@ async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) 
       placed,
       callHook(() => hooks.afterCommit?.(plan, placed)),
     ]);
-    if (isPlaced.status === "rejected") throw isPlaced.reason;
+    if (isPlaced.status === "rejected")
+      throw plan.created ? isPlaced.reason : notDurable(plan, isPlaced.reason);
     if (told.status === "rejected") throw told.reason;
     refuseFor(told.value);
   } catch (error) {
@@ -315,6 +316,14 @@ async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) 
     }
     throw error;
   }
+}
+
+/** What was overwritten is gone by then: that nothing has changed would not be true. */
+function notDurable({ path }: PlannedWrite, error: unknown): unknown {
+  const code = systemErrorCode(error);
+  if (code === undefined) return error;
+  const sentence = `${describeAliasPath(path)} was overwritten, but the system could not make that durable (${code}). Read it before you write it again.`;
+  return new Refusal("E_INTERNAL", sentence);
 }
 
 /** Makes the name of a write durable, and those of the directories that were made for it. */

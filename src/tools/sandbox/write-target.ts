@@ -62,8 +62,11 @@ export function openWriteTarget(
       close,
     };
   } catch (error) {
-    removeDirectories(made);
-    close();
+    try {
+      removeDirectories(made);
+    } finally {
+      close();
+    }
     throw error;
   }
 }

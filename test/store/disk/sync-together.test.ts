@@ -1,5 +1,5 @@
 import type * as NodeFs from "node:fs";
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -152,6 +152,24 @@ describe("what is written in one step", () => {
       expect(disk.done.filter((each) => each.startsWith("rename"))).toEqual([]);
       expect(readdirSync(join(dir, "project"))).toEqual([]);
     });
+  });
+
+  test("a file that was overwritten, and whose name cannot be made durable, is not said to be as it was", async () => {
+    const project = join(dir, "project");
+    await mkdir(project);
+    writeFileSync(join(project, "a.md"), "old\n");
+    const roots = { project, pkg: join(dir, "conversation"), state: join(dir, "state") };
+    const workspace = openWorkspace({ roots, lockDir: join(dir, "locks") });
+    disk.fails = "project";
+    const result = await writeFile(
+      workspace,
+      { path: "@project/a.md", content: "a\n" },
+      { maxWriteBytes: 100 },
+    );
+    expect(readFileSync(join(project, "a.md"), "utf8")).toBe("a\n");
+    const message =
+      "@project/a.md was overwritten, but the system could not make that durable (EIO). Read it before you write it again.";
+    expect(result).toEqual({ ok: false, error: { code: "E_INTERNAL", message } });
   });
 
   test("by a process that was killed before it was durable is so before it is reported", async () => {
