@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, read, readSync, renameSync, writeSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { type JsonObject, isObject, jsonIn } from "../../core/json.js";
-import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
+import { removeTemporaries, syncDirectory, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, FencedLock } from "./fenced-lock.js";
 import { type LineDigest, LineIndex, type LinePosition } from "./line-index.js";
 import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
@@ -245,6 +245,7 @@ export async function replaceByCopy(path: string, lock: HeldLock): Promise<void>
   await copyOwnFile(path, copy);
   lock.assertHeld();
   renameSync(copy, path);
+  await syncDirectory(dirname(path)); // what is appended from now on is in the copy
 }
 
 const readChunk = promisify(read);

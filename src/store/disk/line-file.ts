@@ -85,6 +85,18 @@ export class LineFile {
     if (isNew) await syncDirectory(dirname(this.path));
     lock.assertHeld();
   }
+
+  /** Makes durable what is there: who wrote it may have died first. */
+  async sync(): Promise<void> {
+    if (!standsThere(this.path)) return;
+    const fd = openOwnFile(this.path, "append");
+    try {
+      await syncFile(fd);
+    } finally {
+      closeSync(fd);
+    }
+    await syncDirectory(dirname(this.path));
+  }
 }
 
 /** The number of a file may be given again: the moment it was made is not. */

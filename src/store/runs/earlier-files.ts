@@ -54,7 +54,10 @@ export async function moveEarlierEntries(
   return files.whileStateIsMine(async (lock): Promise<MovedEntries | undefined> => {
     const moved = { sha256: after.sha256, earlier };
     const mine = await files.state.read(); // another attempt may have moved them, now or before
-    if (mine.ok && mine.value.sha256 === after.sha256) return moved;
+    if (mine.ok && mine.value.sha256 === after.sha256) {
+      await files.state.sync();
+      return moved;
+    }
     if (!mine.ok || mine.value.sha256 !== ended.documentSha256) return undefined;
     for (const file of written) await keepFile(files.stateDir, file, lock);
     failpoint("entries.written");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { RunExecution } from "../../core/run/run-execution.js";
-import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { FencedLock, type HeldLock, LockLost } from "../disk/fenced-lock.js";
 import { standsThere, understoodFile } from "../disk/own-file.js";
 
@@ -52,7 +52,10 @@ export class Executions {
     return this.lock.hold(async (lock) => {
       const newest = this.newest();
       const last = this.read(newest);
-      if (last?.id === execution.id) return newest;
+      if (last?.id === execution.id) {
+        await syncDirectory(this.dir); // who gave it its number may have died first
+        return newest;
+      }
       if (this.hadNumber(execution, newest)) throw new ExecutionOver();
       const seemsOver = last !== undefined && last.startedAt >= execution.startedAt;
       if (seemsOver && !(resumes && (await isNewest()))) throw new ExecutionOver();

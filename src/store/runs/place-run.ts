@@ -10,7 +10,7 @@ import {
   rmdirSync,
   statSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
@@ -39,16 +39,21 @@ export async function placeRun(
 ): Promise<Result<RunMetadata>> {
   const projectDir = join(projectsDir, project.projectId);
   try {
-    mkdirSync(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+    const made = mkdirSync(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+    if (made !== undefined) {
+      for (const dir of [projectDir, projectsDir, dirname(projectsDir)]) await syncDirectory(dir);
+    }
     return await withFileLock(
       join(projectDir, "create.lock"),
       async (lock) => {
         const known = await index.find(run.runId);
         const prunedAt = await index.prunedAt(run.runId);
         if (prunedAt !== undefined) return pruned(run.runId, prunedAt);
-        return known === undefined
-          ? await placeNew({ projectDir, root: project.root, index }, run, document, lock)
-          : ok(known);
+        if (known === undefined) {
+          return placeNew({ projectDir, root: project.root, index }, run, document, lock);
+        }
+        await index.sync();
+        return ok(known);
       },
       () => removeStaged(projectDir),
     );

@@ -116,6 +116,11 @@ export class RunIndex {
     await this.append(() => (this.runs.has(run.runId) ? [] : [run]));
   }
 
+  /** Makes durable what was found in it: who wrote it may have died first. */
+  async sync(): Promise<void> {
+    await this.file.sync();
+  }
+
   /** Takes a run out again, if it is listed. */
   async remove(runId: string): Promise<void> {
     await this.append(() => (this.runs.has(runId) ? [{ runId, removed: true }] : []));

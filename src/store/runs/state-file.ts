@@ -4,7 +4,7 @@ import { type ErrorCode, type Result, fail, ok } from "../../core/errors.js";
 import { type JsonObject, jsonBytes } from "../../core/json.js";
 import { EARLIER_ENTRIES } from "../../core/state/earlier-entries.js";
 import { type Frontmatter, parseFrontmatter } from "../../core/state/state-frontmatter.js";
-import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import {
   type FrontMatterDocument,
@@ -66,6 +66,8 @@ export interface StateFile {
    * rejects.
    */
   replace(sha256Before: string, bytes: Uint8Array, lock?: HeldLock, first?: Promise<void>): Promise<boolean>;
+  /** Makes the version durable that stands there: who saved it may have died first. */
+  sync(): Promise<void>;
   /** Makes a save impossible that a holder of the state lock before us was stopped in. */
   takeOver(): void;
   /** Saves the next reader of this version the parsing. */
@@ -97,6 +99,7 @@ export function openStateFile(stateDir: string): StateFile {
       await writeFileAtomic(path, bytes, lock, { ...defined({ first }) });
       return true;
     },
+    sync: () => syncDirectory(stateDir),
     takeOver: () => removeTemporaries(path),
   };
 }

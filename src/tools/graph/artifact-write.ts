@@ -62,6 +62,7 @@ export async function changeFile(
         record = drafted;
       }
       const { artifact, sha256, next } = record;
+      if (next === undefined) await environment.files.state.sync(); // an attempt that was cut short has saved it
       const fault = next && (await saveState(environment, next.before, next, placed));
       if (fault !== undefined) return refuse({ fault, conflict: fault.code === "E_PRECONDITION_FAILED" });
       state = { sha256, artifact };

@@ -30,6 +30,7 @@ export async function changeStateDocument(
   const document = read.value;
   const plan = environment.files.calls.planOf(callId);
   if (plan?.["sha256After"] === document.sha256) {
+    await environment.files.state.sync();
     const sha256Before = plan["sha256Before"] as string; // planned below
     return success(call, sha256Before, document.sha256, document.bytes.length);
   }

@@ -4,10 +4,13 @@ import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { quickTurns } from "../../../src/activities/quick-turns.js";
+import { replaceByCopy } from "../../../src/store/disk/append-log.js";
 import { writeFileAtomic } from "../../../src/store/disk/atomic-file.js";
 import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 import { syncedTogether } from "../../../src/store/disk/sync-together.js";
+import { placeRun } from "../../../src/store/runs/place-run.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
+import { RunIndex } from "../../../src/store/runs/run-index.js";
 import { writeFile } from "../../../src/tools/files/write.js";
 import { openWorkspace } from "../../../src/tools/sandbox/workspace.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
@@ -46,6 +49,15 @@ function nameOf(path: string): string {
     .replace(/^\.il-[0-9a-f]{16}$/, "temporary file");
 }
 
+const LISTED = {
+  runId: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427",
+  packageId: "two-nodes-1.0.0-406bbff64c0322cf",
+  workflowRef: "two-nodes",
+  activeAgentId: "author",
+  phase: "idle",
+  createdAt: "2026-01-02T03:04:05.000Z",
+  lastUpdatedAt: "2026-01-02T03:04:05.000Z",
+} as const;
 const USER = { type: "user", nodeId: "a", text: "blue" } as const;
 
 let dir: string;
@@ -277,4 +289,37 @@ test("quick turns are one step", async () => {
   );
   expect(result).toBeDefined();
   expect(disk.done).toEqual(["sync visit-1.jsonl", "sync execution.jsonl"]);
+});
+
+describe("what a process that was killed has put in its place is durable before it is reported", () => {
+  test("a run that is listed", async () => {
+    const project = { projectId: "p", root: dir };
+    const run = { ...LISTED, projectId: "p" };
+    const place = () =>
+      placeRun(join(dir, "projects"), project, new RunIndex(join(dir, "projects/p")), run, Buffer.from(""));
+    expect(await place()).toMatchObject({ ok: true });
+    expect(syncs().slice(0, 3), "the names of the folders that were made").toEqual([
+      "sync p",
+      "sync projects",
+      `sync ${basename(dir)}`,
+    ]);
+    disk.done.length = 0;
+    expect(await place()).toMatchObject({ ok: true });
+    expect(disk.done).toEqual(["sync runs.jsonl", "sync p"]);
+  });
+
+  test("the number of an execution", async () => {
+    const begin = () => new RunFiles(dir).executions.begin({ id: "b", startedAt: 2 }, true);
+    expect(await begin()).toBe(2);
+    disk.done.length = 0;
+    expect(await begin()).toBe(2);
+    expect(disk.done).toEqual([`sync ${basename(dir)}`]);
+  });
+
+  test("the copy of a log that was taken over", async () => {
+    await say("1");
+    disk.done.length = 0;
+    await replaceByCopy(join(dir, "conversation", "visit-1.jsonl"), NO_LOCK);
+    expect(disk.done).toEqual(["sync temporary visit-1.jsonl", "rename visit-1.jsonl", "sync conversation"]);
+  });
 });
