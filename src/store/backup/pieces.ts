@@ -95,6 +95,17 @@ export class Pieces {
     }
   }
 
+  private isWhole(piece: Piece): boolean {
+    if (!this.holds(piece)) return false;
+    try {
+      this.read(piece, () => undefined);
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedPiece) return false;
+      throw error;
+    }
+  }
+
   readText(piece: Piece): string {
     const chunks: Buffer[] = [];
     this.read(piece, (bytes) => chunks.push(Buffer.from(bytes)));
@@ -130,10 +141,12 @@ export class Pieces {
       } finally {
         closeSync(fd);
       }
-      const sha256 = hash.digest("hex");
-      renameSync(temporary, join(this.dir, sha256));
-      this.unsynced.add(sha256);
-      return { sha256, bytes };
+      const piece = { sha256: hash.digest("hex"), bytes };
+      // One that is there is durable, and may be the former backup's: nothing takes its place that is not durable yet.
+      if (this.isWhole(piece)) rmSync(temporary);
+      else renameSync(temporary, join(this.dir, piece.sha256));
+      this.unsynced.add(piece.sha256);
+      return piece;
     } catch (error) {
       rmSync(temporary, { force: true });
       throw error;
