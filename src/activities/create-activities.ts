@@ -1,5 +1,6 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ModelTurnInput, PhaseInput, ToolCallInput } from "../contract/activities.js";
+import { defined } from "../core/defined.js";
 import { failpoint } from "../core/failpoint.js";
 import { isOverPhase } from "../core/run/phase.js";
 import type { WatchCall } from "../core/tools/watched-call.js";
@@ -72,13 +73,15 @@ export function createActivities(deps: ActivityDeps): Activities {
       const document = unwrap(await (await openFiles(store, run)).state.read());
       return { frontmatter: document.frontmatter, sha256: document.sha256 };
     },
-    "model.turn": (input) =>
-      withHeartbeats(
+    async "model.turn"(input) {
+      const answer = await withHeartbeats(
         (context) => begunTurns.takeOver(input, context.cancellationSignal) ?? takeTurn(input, context),
-      ),
+      );
+      return { ...answer, ...lengthIn(input) };
+    },
     async "model.quick-turn"(input) {
       const { info } = Context.current();
-      return quickTurns(input, {
+      const answer = await quickTurns(input, {
         async take(asked, withinMs) {
           const answer = await begunTurns.begin(asked, withinMs, (cancellationSignal) =>
             takeTurn(asked, { info, cancellationSignal }),
@@ -87,10 +90,11 @@ export function createActivities(deps: ActivityDeps): Activities {
         },
         keep: (asked, stateSha256) => keepPassedNode(store, asked, stateSha256),
       });
+      return answer && { ...answer, ...lengthIn(input) };
     },
     "graph.part": (input) => partOfGraph(store, input),
     "run.below": (input) => runBelow(deps, input),
-    "node.pass": (input) => passThrough(store, input),
+    "node.pass": async (input) => ({ ...(await passThrough(store, input)), ...lengthIn(input) }),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),
     "update.verify": (input) => verifyUpdate(deps, input),
@@ -105,6 +109,11 @@ export function createActivities(deps: ActivityDeps): Activities {
   return Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [name, guarded(deps, activity)]),
   ) as unknown as Activities; // the same names and types
+}
+
+/** What the workflow is told back, so that its history keeps it. */
+function lengthIn({ isLong }: { readonly isLong?: true }): { readonly isLong?: true } {
+  return defined({ isLong });
 }
 
 /** Tells Temporal that the work goes on, as long as it does. */

@@ -103,6 +103,7 @@ const ABILITIES: Required<OpenerAbilities> = {
   recordsReads: true,
   noticesRepeats: true,
   keepsQuickly: true,
+  recordsLength: true,
 };
 
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */

@@ -49,7 +49,7 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   /** More of a large graph than the run knows. */
   "graph.part"(input: GraphPartInput): Promise<WorkflowGraph>;
   /** Goes through a node that needs no model: saves the state document, which the guard has accepted, and says so in the audit log. */
-  "node.pass"(input: NodePassInput): Promise<ToolCallOutcome>;
+  "node.pass"(input: NodePassInput): Promise<NodePassed>;
   /** Calls a tool that is not the engine's own, or finds out what has come of the call. */
   "tool.call"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Records a call that cannot run: unknown tool, bad arguments. */
@@ -136,6 +136,8 @@ export interface ModelTurnInput extends OfRun {
   readonly ahead?: number;
   /** A quick turn whose last call leads the run to another node keeps the boundary of the visit, which is over then. */
   readonly keeps?: true;
+  /** Temporal suggests that the run continues as new. */
+  readonly isLong?: true;
 }
 
 export interface ModelTurnResult {
@@ -161,6 +163,8 @@ export interface ModelTurnResult {
   readonly ahead?: readonly ModelTurnResult[];
   /** The boundary that a quick turn has kept. */
   readonly kept?: KeptBoundary;
+  /** As the input says. */
+  readonly isLong?: true;
 }
 
 /** The model says that a bundle run is done: it is, or something is missing. */
@@ -247,6 +251,13 @@ export interface NodePassInput extends OfRun {
   readonly conditions?: ConditionFacts;
   /** Of a subworkflow: the run that has done its work. */
   readonly below?: { readonly runId: string; readonly workflow: string; readonly usage: Usage };
+  /** Temporal suggests that the run continues as new. */
+  readonly isLong?: true;
+}
+
+export interface NodePassed extends ToolCallOutcome {
+  /** As the input says. */
+  readonly isLong?: true;
 }
 
 export interface RunBelowInput extends OfRun {

@@ -14,14 +14,31 @@ import { recordChanges } from "./change-phase.js";
 import { barsOver } from "./node-bars.js";
 import type { RunRecord } from "../core/engine/run-record.js";
 
-/**
- * Continues as new where Temporal suggests it, with everything the run knows in one value, once no update is being
- * taken. Called between two turns and in long waits; does nothing at other times, and where the wait is over meanwhile. The next
- * execution finds the run made: it neither resumes nor forks it again.
- */
-export async function continueRunAsNew(record: RunRecord, isNeedless = () => false): Promise<void> {
+/** Between two turns: continues as new where Temporal has suggested it. */
+export async function continueBetweenTurns(record: RunRecord): Promise<void> {
   await resumeAfterReset(record);
-  if (!workflowInfo().continueAsNewSuggested) return;
+  const isSuggested = record.opened.recordsLength === true ? record.isLong : isLongNow();
+  if (isSuggested) await continueRunAsNew(record, () => false);
+}
+
+/**
+ * Temporal suggests to continue as new. A replay may hear so earlier or later where a local activity outlasts its task, or a query is
+ * answered beside it: it decides where none is near alone. Elsewhere what an activity was told of it, and has told back, does.
+ */
+export function isLongNow(): boolean {
+  return workflowInfo().continueAsNewSuggested;
+}
+
+/** What an activity is told of it. */
+export function lengthNow(): { readonly isLong?: true } {
+  return isLongNow() ? { isLong: true } : {};
+}
+
+/**
+ * Continues as new, with everything the run knows in one value, once no update is being taken; does nothing where the wait that it is in
+ * is over meanwhile. The next execution finds the run made: it neither resumes nor forks it again.
+ */
+async function continueRunAsNew(record: RunRecord, isNeedless: () => boolean): Promise<void> {
   await barsOver(record);
   do {
     await condition(allHandlersFinished);
@@ -40,6 +57,12 @@ export async function continueRunAsNew(record: RunRecord, isNeedless = () => fal
     ...(isSaid ? {} : { input: words }),
     carried: record.handedOn,
   });
+}
+
+/** The same in a wait that no local activity is near, where Temporal suggests it now: the next execution goes on with the wait. */
+export async function continueWait(record: RunRecord, isOver = () => false): Promise<void> {
+  await resumeAfterReset(record);
+  if (isLongNow()) await continueRunAsNew(record, isOver);
 }
 
 /** The execution has another id than its history says: somebody has reset it. */

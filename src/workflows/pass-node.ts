@@ -5,7 +5,7 @@ import { takeEndBelow } from "../core/engine/run-below.js";
 import type { RunRecord } from "../core/engine/run-record.js";
 import { takeDocument } from "../core/engine/state-changes.js";
 import { runActivities } from "./activity-options.js";
-import { continueRunAsNew } from "./continue-run-as-new.js";
+import { continueBetweenTurns, lengthNow } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { knowWaysOut } from "./graph-parts.js";
 import { readDocumentAgain } from "./graph-calls.js";
@@ -20,7 +20,7 @@ export async function passNode(record: RunRecord): Promise<boolean> {
   if (node === undefined) return false;
   await waitUntilFree(record);
   if (record.isComplete) return true;
-  await continueRunAsNew(record);
+  await continueBetweenTurns(record);
   const limit = visitLimitReached(record, { ...DEFAULT_ENGINE_LIMITS, ...record.input.limits });
   if (limit !== undefined) throw failureOf({ code: "ENGINE_MAX_TURNS_EXCEEDED", message: limit });
   const below = node.workflow === undefined ? undefined : await runBelow(record, node.id);
@@ -59,8 +59,10 @@ async function goOn(
       ...(below === undefined
         ? {}
         : { below: { runId: below.runId, workflow: below.workflowRef, usage: below.usage } }),
+      ...lengthNow(),
     },
   ]);
+  record.isLong ||= outcome.isLong === true;
   record.noteAudit(outcome.audit);
   if (outcome.stateConflict === true) return readDocumentAgain(record);
   if (!outcome.ok || outcome.state === undefined) {

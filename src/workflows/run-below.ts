@@ -20,7 +20,7 @@ import { pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/engine/run-record.js";
 import { runActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
-import { continueRunAsNew } from "./continue-run-as-new.js";
+import { continueWait } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { setRunMemo } from "./run-memo.js";
 import { summary } from "./summary.js";
@@ -54,7 +54,7 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));
       await waitUntilFree(record);
-      await continueRunAsNew(record);
+      await continueWait(record);
       continue;
     }
     record.note(`runs ${workflowRef} as run ${runId}`);

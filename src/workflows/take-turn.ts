@@ -17,6 +17,7 @@ import type { RunRecord } from "../core/engine/run-record.js";
 import { jsonBytes } from "../core/json.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
+import { isLongNow, lengthNow } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import type { RunKind } from "./run-kind.js";
 import { tryLocally } from "./steps-by-node.js";
@@ -52,6 +53,7 @@ export async function takeTurn(
     const { missing: _, ...found } = visiting;
     record.update({ visiting: found, ...defined({ answeredBy }) });
     record.use({ modelTurns: 1, ...answer.usage });
+    record.isLong ||= answer.isLong === true;
     record.noteAudit(answer.audit);
     record.note(`model turn ${turn}`);
     return answer;
@@ -96,6 +98,7 @@ async function askModel(
     ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
     ...defined({ correction, model }),
     ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
+    ...lengthNow(),
   };
   const beganAt = Date.now();
   const quick = record.pace.isQuickTurn
@@ -154,6 +157,8 @@ async function leaveToOthers(
   record.update({ visiting: { ...visiting, missing: { times, why } }, isLeft: true });
   if (visiting.missing?.why !== why) record.note(why);
   await condition(() => record.isComplete || !record.isRecorded, pauseMs);
+  // The turn was no local activity, and is none now.
+  record.isLong ||= isLongNow();
 }
 
 /** Has the next of the model's fallbacks asked from now on; false where there is none for such a failure. */

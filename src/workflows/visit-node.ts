@@ -10,7 +10,7 @@ import {
 } from "../core/engine/model-answers.js";
 import type { RunRecord } from "../core/engine/run-record.js";
 import { isAskedForWords } from "../core/engine/waits.js";
-import { continueRunAsNew } from "./continue-run-as-new.js";
+import { continueBetweenTurns } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
@@ -38,7 +38,7 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
     if (isVisitOver(record, visiting)) return;
     await waitUntilFree(record);
     if (record.isComplete) return;
-    await continueRunAsNew(record);
+    await continueBetweenTurns(record);
     const limit = turnLimitReached(record, visiting.nodeId, limits);
     if (limit !== undefined) throw failureOf({ code: "ENGINE_MAX_TURNS_EXCEEDED", message: limit });
     const answer = await takeTurn(record, kind, visiting, { limits, ahead });

@@ -15,7 +15,7 @@ import {
 } from "../core/engine/waits.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
-import { continueRunAsNew, isReset } from "./continue-run-as-new.js";
+import { continueWait, isLongNow, isReset } from "./continue-run-as-new.js";
 import type { RunKind } from "./run-kind.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -86,14 +86,13 @@ export async function waitFor(record: RunRecord, isDone: () => boolean): Promise
 async function waitLong(record: RunRecord, isDone: () => boolean): Promise<void> {
   while (!isDone()) {
     await recordChanges(record);
-    if (workflowInfo().continueAsNewSuggested && patched("waits-on-as-new")) {
-      await continueRunAsNew(record, isDone);
+    if (isLongNow() && patched("waits-on-as-new")) {
+      await continueWait(record, isDone);
       if (isDone()) return;
     }
     const { historyLength } = workflowInfo();
     // What changes nothing fills it as well, such as an update without the signature that it needs.
-    const isFuller = () =>
-      workflowInfo().continueAsNewSuggested && workflowInfo().historyLength > historyLength;
+    const isFuller = () => isLongNow() && workflowInfo().historyLength > historyLength;
     await condition(() => isDone() || !record.isRecorded || isFuller());
   }
 }

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
-import { withFileLock } from "../../src/store/disk/fenced-lock.js";
 import { startSigner } from "../../src/store/start-signatures.js";
 import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { eventually } from "../fakes/eventually.js";
+import { held } from "../fakes/held-lock.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -24,19 +24,6 @@ afterAll(() => early.close());
 /** Of an activity, in `PendingActivityState`. */
 const CANCEL_REQUESTED = 3;
 const ABORTED = { code: "ENGINE_ABORTED" };
-
-/** Holds a lock of a run until it is let go: what needs it waits as long. */
-async function held(lockFile: string): Promise<{ readonly letGo: () => void }> {
-  let letGo: () => void = () => undefined;
-  await new Promise<void>((taken) => {
-    void withFileLock(lockFile, () => {
-      taken();
-      return new Promise<void>((resolve) => (letGo = resolve));
-    });
-  });
-  onTestFinished(() => letGo());
-  return { letGo };
-}
 
 function describe({ client }: Bench, { runId }: RunHandle) {
   return client.temporal.workflow.getHandle(workflowIdOf(runId)).describe();

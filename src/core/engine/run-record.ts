@@ -63,6 +63,8 @@ export class RunRecord {
   failure: Fault | undefined;
   /** The run of a subworkflow that is waited for. */
   below: RunBelowState | undefined;
+  /** A turn, or a node that was passed, was told that Temporal suggests to continue as new. */
+  isLong = false;
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 

@@ -23,6 +23,8 @@ export interface OpenerAbilities {
   readonly noticesRepeats?: true;
   /** Where its steps are nodes, boundaries of quick ones are kept in the task at hand. */
   readonly keepsQuickly?: true;
+  /** Between two turns, what the history keeps of its own length decides whether the run continues as new. */
+  readonly recordsLength?: true;
 }
 
 export interface OpenedRun extends OpenerAbilities {
