@@ -39,23 +39,27 @@ export function codeBlock(text: string, maxChars = 8_000): readonly string[] {
 
 /** What would be fetched or run where Markdown is shown: the beginnings of images and of HTML, with all the backslashes before them. */
 const ACTS = /(?<!\\)(\\*)(!(?=\[)|<(?=[a-z/!?]))/gi;
-const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
+const OPENING = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
+const CLOSING = /^ {0,3}(`{3,}|~{3,}) *$/;
 
 /**
- * Markdown of others in which nothing acts by itself: images and HTML are text, links are left to who reads them. A block of code stays as
- * it is where it is one for certain: its fence stands at the very beginning of a line.
+ * Markdown of others, printable, in which nothing acts by itself: images and HTML are text, links are left to who reads them. A block of code
+ * stays as it is where it is one for certain: its fence stands at the very beginning of a line, and none before it stood elsewhere, as in
+ * a list, where it depends on the lines around it whether the next one begins or ends a block.
  */
 export function inertMarkdown(text: string): string {
   let fence: string | undefined;
-  const inert = text.split("\n").map((line) => {
+  let isCertain = true;
+  const inert = printableLines(text).map((line) => {
     if (fence !== undefined) {
-      const end = line.trim();
-      if (end.startsWith(fence) && end === fence.charAt(0).repeat(end.length)) fence = undefined;
+      if (CLOSING.exec(line)?.[1]?.startsWith(fence) === true) fence = undefined;
       return line;
     }
-    const [, backticks, tildes] = FENCE.exec(line.trimEnd()) ?? [];
+    const [, backticks, tildes] = (isCertain && OPENING.exec(line)) || [];
     fence = backticks ?? tildes;
-    return fence === undefined ? line.replace(ACTS, escaped) : line;
+    if (fence !== undefined) return line;
+    isCertain &&= !/`{3}|~{3}/.test(line);
+    return line.replace(ACTS, escaped);
   });
   return inert.join("\n");
 }

@@ -96,6 +96,12 @@ describe("Markdown of others", () => {
     ["~~~\n<b>\n```\n<i>\n  ~~~~ \n<u>", "~~~\n<b>\n```\n<i>\n  ~~~~ \n\\<u>"],
     ["- a\n  ```\n![](x)", "- a\n  ```\n\\![](x)"],
     ["``` a`b\n![](x)", "``` a`b\n\\![](x)"],
+    ["```\n    ```\n```\n![](x)", "```\n    ```\n```\n\\![](x)"],
+    ["```\n\t```\n```\n![](x)", "```\n    ```\n```\n\\![](x)"],
+    ["```\n```\u00a0\n```\n![](x)", "```\n```\u00a0\n```\n\\![](x)"],
+    ["```\n```\f\n```\n![](x)", "```\n```\\u{c}\n```\n\\![](x)"],
+    ["  ```\n```\n<img src=x>", "  ```\n```\n\\<img src=x>"],
+    ["- ~~~\n~~~\n~~~\n<img src=x>", "- ~~~\n~~~\n~~~\n\\<img src=x>"],
   ])("%j says that nothing is fetched and nothing run", (text, inert) => {
     expect(inertMarkdown(text)).toBe(inert);
     expect(actsIn(inert)).toEqual([]);
@@ -114,6 +120,10 @@ describe("Markdown of others", () => {
       ),
       "\n",
       "\n\n",
+      "\n```\n",
+      "\n   ```\n",
+      "\n    ~~~\n",
+      "\u00a0",
       " ",
       "    ",
       "\t",

@@ -144,7 +144,7 @@ function webUiAction(url: string) {
 
 /** `{{DATE(…)}}` in a text is a function of the card's: no text of ours calls one. */
 function teamsLine(text: string, style: object) {
-  const said = text.replaceAll("{{", "{ {");
+  const said = text.replaceAll(/\{(?=\{)/g, "{ ");
   return { type: "RichTextBlock", inlines: [{ type: "TextRun", text: said === "" ? " " : said, ...style }] };
 }
 

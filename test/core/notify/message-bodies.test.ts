@@ -16,6 +16,7 @@ const HOSTILE = [
   "&lt;!channel&gt;",
   "*bold* _it_ ~no~ `code` # head",
   "{{DATE(2026-01-02T03:04:05Z,SHORT)}}",
+  "{{{DATE(2026-01-02T03:04:05Z,SHORT)}}}",
 ] as const;
 
 const WEB = "https://temporal.example/namespaces/default/workflows/run-1/2/user-metadata?a=1&b=<|>";
