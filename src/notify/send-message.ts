@@ -76,7 +76,7 @@ async function refusal(
     await response.body?.cancel().catch(() => undefined);
     return { ok: false, retryable: false, found: `answered ${status}, a redirect: they are not followed` };
   }
-  const said = noticeLine(redactKey(await readErrorText(response), pathOf(url)));
+  const said = noticeLine(secretsIn(url).reduce(redactKey, await readErrorText(response)));
   const now = new Date();
   const mayBeClock = secrets.length > 0 && UNSIGNED_STATUSES.includes(status);
   const clock = mayBeClock ? clockFault(clockAhead(headers, now)) : undefined;
@@ -97,10 +97,11 @@ function clockFault(aheadMs: number): string | undefined {
   return `this machine's clock is ${minutes} min ${aheadMs > 0 ? "behind" : "ahead of"} the receiver's`;
 }
 
-/** Of Slack, Teams and Discord, what stands after the host is the secret. */
-function pathOf(url: string): string {
-  const { pathname, search } = new URL(url);
-  return `${pathname}${search}`.length < SHORTEST_SECRET ? "" : `${pathname}${search}`;
+/** Of Slack, Teams and Discord, what stands after the host is the secret; who repeats it may repeat the part alone that lets in. */
+function secretsIn(url: string): readonly string[] {
+  const { pathname, search, searchParams } = new URL(url);
+  const parts = [`${pathname}${search}`, ...pathname.split("/"), ...searchParams.values()];
+  return parts.filter(({ length }) => length >= SHORTEST_SECRET);
 }
 
 const SHORTEST_SECRET = 12;

@@ -182,6 +182,18 @@ describe("a receiver", () => {
     expect(delivery.found).not.toContain("abcdefghijkl");
   });
 
+  test.each([
+    ["/services/T000/B000/abcdefghijkl", "abcdefghijkl"],
+    [
+      "/workflows/0123456789abcdef/triggers/manual/paths/invoke?api-version=2016-06-01&sig=a_long-signature",
+      "a_long-signature",
+    ],
+    ["/hooks/notify/me?a=1&code=a%2Flong%3Dsecret", "a/long=secret"],
+  ])("that repeats what of %s lets in, and nothing else of it, does not either", async (path, secret) => {
+    const { url } = await openReceiver((response) => response.writeHead(403).end(`unknown: ${secret}.`));
+    expect((await send(webhookAt(`${url}${path}`))).found).toBe("refused with 403: unknown: <secret>.");
+  });
+
   test("whose variable is not set is not asked", async () => {
     const problem = "the variable of its URL, OPS_URL, is not set";
     expect(await send(webhookAt("", { target: { problem } }))).toEqual({
