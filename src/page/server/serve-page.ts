@@ -189,16 +189,20 @@ class Page {
     if (request.method !== "GET") throw new WrongMethod("GET");
     const { run, seq } = parseLive(queryOf(query));
     const place = await this.runs.find(run);
+    this.session(request); // another one may have taken its place
     if (session.streams >= MAX_STREAMS) {
       response.setHeader("Retry-After", "5");
       throw new PageRefusal(503, "REFUSED", `This browser watches ${MAX_STREAMS} runs already.`);
     }
     session.streams += 1;
+    const leave = () => response.destroy();
+    session.over.signal.addEventListener("abort", leave);
     const again = /^\d{1,9}$/.exec(onlyOne(request.headersDistinct["last-event-id"]) ?? "");
     try {
       const from = again === null ? seq : Number(again[0]);
       await streamRun(place, response, from, (error) => this.options.onFailure?.(error));
     } finally {
+      session.over.signal.removeEventListener("abort", leave);
       session.streams -= 1;
     }
   }

@@ -33,9 +33,13 @@ export class Sessions {
   open(token: string): string | undefined {
     if (!timingSafeEqual(hashOf(token), this.link)) return undefined;
     const id = secret();
-    const [oldest] = this.known.keys();
-    if (this.known.size >= MAX_SESSIONS && oldest !== undefined) this.known.delete(oldest);
-    this.known.set(hashOf(id).toString("hex"), { streams: 0 });
+    const [oldest] = this.known;
+    if (this.known.size >= MAX_SESSIONS && oldest !== undefined) {
+      const [name, session] = oldest;
+      this.known.delete(name);
+      session.over.abort(new Error("Another browser has taken its place."));
+    }
+    this.known.set(hashOf(id).toString("hex"), { streams: 0, over: new AbortController() });
     this.nextLink();
     return `${this.cookieName}=${id}; Path=/api; HttpOnly; SameSite=Strict`;
   }
@@ -61,4 +65,6 @@ export class Sessions {
 export interface Session {
   /** How many streams it has open. */
   streams: number;
+  /** Aborted when another browser takes its place: what it watches ends with it. */
+  readonly over: AbortController;
 }

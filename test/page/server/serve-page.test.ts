@@ -30,7 +30,7 @@ async function openedPage(deps: Partial<Pick<PageOptions, "client" | "readerOf">
     ...deps,
   });
   onTestFinished(() => page.close());
-  return { page, failures, browser: await PageBrowser.open(links[0] ?? "") };
+  return { page, failures, links, browser: await PageBrowser.open(links[0] ?? "") };
 }
 
 test("a browser that goes away in the middle of what it sends is no failure of the page's server", async () => {
@@ -102,6 +102,18 @@ test("a browser that goes away while a stream says why it ends is no failure of 
   reader.destroy();
   await sendRaw(page.port, { path: "/healthz", headers: browser.headers() }); // an error that nobody takes ends the process
   expect(failures).toEqual([]);
+});
+
+test("what a browser watches ends when another one takes its place", async () => {
+  const { links, browser } = await openedPage({
+    ...ofOneRun(() => Promise.resolve(IDS), { code: "E_INTERNAL", message: "" }),
+    readerOf: () => ({ ask: () => new Promise(() => undefined) }) as unknown as StoreReader, // nothing happens
+  });
+  const watching = await browser.watch("a");
+  expect(watching.status).toBe(200);
+  for (let others = 1; others <= 16; others += 1) await PageBrowser.open(links.at(-1) ?? "");
+  await watching.ended;
+  expect((await browser.send("session", {})).status).toBe(401);
 });
 
 test("connections that send half a request, and those that send none, keep nobody out", async () => {
