@@ -3,6 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sendUpdate } from "../../src/client/changes/send-update.js";
+import { RUN_MEMO } from "../../src/contract/run-memo.js";
 import { ANSWER_UPDATE } from "../../src/contract/names.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
@@ -98,6 +99,37 @@ test("a beginning of a run's id names that run, at hand and elsewhere", async ()
     }
   }
   await bench.client.handle(second).cancel();
+});
+
+test("foreign workflows that say they are a run are told nothing that is meant for it, nor it what is meant for them", async () => {
+  const bench = await openBench(ASKS);
+  const { start, cancel } = await openStory(bench);
+  const run = await start();
+  const says = {
+    runId: run,
+    phase: "waiting-user",
+    node: "ask",
+    asked: "1.1",
+    since: "2026-01-02T03:04:05Z",
+  };
+  const foreign = [`foreign-${randomUUID()}`, `run-${run}-x`] as const;
+  for (const workflowId of foreign) {
+    const started = await bench.client.temporal.workflow.start("graphRun", {
+      workflowId,
+      taskQueue: bench.store.taskQueue,
+      args: [{ runId: run }],
+      memo: { [RUN_MEMO]: says },
+    });
+    await started.result().catch(() => undefined); // it is none
+  }
+  const shell = await elsewhere(bench);
+  const named = await shell.run(["answer", foreign[0].slice(0, -8), "For the stranger."]);
+  expect([named.code, named.stderr]).toEqual([1, expect.stringContaining("is over")]);
+  const shared = await shell.run(["answer", run.slice(0, -8), "For the run."]);
+  expect([shared.code, shared.stderr]).toEqual([2, expect.stringContaining("is the beginning of several")]);
+  expect((await bench.client.handle(run).state()).phase).toBe("waiting-user");
+  expect((await shell.run(["answer", run, "For the run."])).code).toBe(0);
+  await cancel();
 });
 
 test("an answer that is being written goes to no run that has come in the place of the one that asked", async () => {

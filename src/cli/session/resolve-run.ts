@@ -91,7 +91,7 @@ async function listedInTemporal(text: string, signal: AbortSignal): Promise<read
     return await Promise.all(
       runs.map(async (run) => {
         const { runId, workflowId } = run;
-        return { runId, workflowId, name: await nameOf(session.client, run), told: toldListed(run) };
+        return { runId, workflowId, name: await nameOf(session.client, run, text), told: toldListed(run) };
       }),
     );
   } finally {
@@ -99,9 +99,17 @@ async function listedInTemporal(text: string, signal: AbortSignal): Promise<read
   }
 }
 
-/** By its workflow id, a run is found also where Temporal has forgotten how it began; unless that is another run's by now. */
-async function nameOf(client: InterlockClient, { runId, workflowId }: ListedRun): Promise<string> {
+/**
+ * By its workflow id, a run is found also where Temporal has forgotten how it began; unless that is another run's by now. Whoever names the
+ * workflow means no run elsewhere: which run a foreign workflow says it is, it has made up.
+ */
+async function nameOf(
+  client: InterlockClient,
+  { runId, workflowId }: ListedRun,
+  text: string,
+): Promise<string> {
   if (runIdIn(workflowId) !== undefined) return runId;
+  if (!begins({ runId, workflowId: workflowIdOf(runId) }, text)) return workflowId;
   const newest = await client
     .handle(workflowId)
     .identify()
@@ -114,8 +122,9 @@ function begins({ runId, workflowId }: Pick<Candidate, "runId" | "workflowId">, 
 }
 
 function only(text: string, candidates: readonly Candidate[]): string {
-  const runs = candidates.filter((run, index) => {
-    return candidates.findIndex(({ runId }) => runId === run.runId) === index;
+  const runs = candidates.filter(({ runId, workflowId }, index) => {
+    const same = (other: Candidate) => other.runId === runId && other.workflowId === workflowId;
+    return candidates.findIndex(same) === index;
   });
   const [first] = runs;
   if (first === undefined) return text;
