@@ -36,6 +36,10 @@ const TOO_LONG: readonly RegExp[] = [
   /(?:prompt|input|request|messages?)(?:(?!image|audio|video|file|name|description|tools?\b).){0,40}(?:exceeds?|(?:greater|longer|larger|less) than) (?:the )?(?:max(?:imum)? (?:allowed )?(?:length|size)|max_seq_len|max_model_len)/,
   /context (?:overflow|is full)/,
   /loaded with context length of only/,
+  /context shift is disabled/, // llama.cpp, where an answer has filled what the request has left
+  /\bprompt has \d+ tokens\b.{0,30}\b(?:larger|greater|longer) than\b/, // MLC
+  /\b(?:prompt|input) length\b.{0,30}\bshould be less than\b/,
+  /\bmax tokens of \d+ exceeded/, // Snowflake
   /(?:上下文|输入|prompt|messages?|tokens?).{0,20}(?:超过|超出|超限|超长|过长)/,
 ];
 
@@ -64,9 +68,11 @@ const ANSWER_TOO_LONG =
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [
   /n_ctx\W{0,5}(\d[\d,]*)/,
-  /(?:tokens?|\+ ?\d{1,9}) ?> ?(\d[\d,]*)/,
+  /(?:tokens?|[+(] ?\d{1,9}) ?> ?(\d[\d,]*)/,
   /(?:maximum|max|allowed|only|model'?s?|available|configured) (?:(?:allowed|supported) )?(?:context|prompt|input|sequence|model) (?:length|size|window|limit)(?: is| of| only| just| has|:|=){0,3} ?\(?(\d[\d,]*)/,
-  /context (?:length|size|window|limit)(?: limit)?(?: is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
+  /context (?:length|size|window|limit)(?: limit)?(?: of \S{1,80} is| is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
+  /input length limit (\d[\d,]*)/,
+  /max tokens of (\d[\d,]*)/,
   /with (\d[\d,]*) maximum context/,
   /maximum number of (?:input )?tokens(?: allowed)?\W{0,5}(\d[\d,]*)/,
   /supports? (?:only )?up to (\d[\d,]*)/,

@@ -13,11 +13,16 @@ const OPTIONAL: readonly Optional[] = [
   { name: "stream_options", said: /stream[ _]options/i },
   { name: "temperature" },
   { name: "reasoning_effort", sent: "none" }, // what somebody has set is refused in their sight
-  // TGI takes none of nothing, and does without.
-  { name: "temperature", said: /\btemperature\b.{0,40}\bstrictly positive/i, sent: 0, isSaying: true },
+  // Some take none of nothing, and do without: TGI, GigaChat, MiniMax, Qianfan, GLM.
+  {
+    name: "temperature",
+    said: /\btemperature\b.{0,40}(?:\bstrictly positive|\bgreater than 0(?![.\d])|\(0(?:\.0{1,9})?,)|\btemperature\W{0,3}参数非法/i,
+    sent: 0,
+    isSaying: true,
+  },
   {
     name: "stream",
-    said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available|permitted)|cannot use tools with stream|support tool use in streaming|\bstream`?\b.{0,30}\bmust be (?:set to (?:be )?)?`?false/i,
+    said: /\bto stream this model|\bunsupported for streaming|\bsupport the stream field|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available|permitted)|cannot use tools with stream|support tool use in streaming|\bstream`?\b.{0,30}\bmust be (?:set to (?:be )?)?`?false/i,
     value: false,
   },
   {
@@ -77,7 +82,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
-    /message prefill|conversation complete\b|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message\b.{0,40}\b(?:must|should) (?:be|have|not be)\b|cannot end with the \W?system|role '?"?system'?"? must precede/i,
+    /message prefill|conversation complete\b|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message\b.{0,40}\b(?:must|should) (?:be|have|not be)\b|cannot end with the \W?system|\bin the final position\b|role '?"?system'?"? must precede/i,
     () => ({ corrections: "user" }),
   ],
   [
@@ -109,7 +114,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum (?:Message|\w*Content)/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|\btype must be string, but is null|messages?\b.{0,40}invalid type: null, expected a string|untagged enum (?:Message|\w*Content)/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   // What Gemini says behind gateways that do not look for the call of a result.
@@ -130,7 +135,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolTexts: "short" }),
   ],
   [
-    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|\btools?\W{0,3}\d{1,3}\W{1,3}(?:function|custom)\W{1,3}parameters\b|pars(?:e|ing) grammar|grammar error|function_?declarations?\b/i,
+    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tools?|function|input|parameters?)\W{0,2}_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|\btools?\W{0,3}\d{1,3}\W{1,3}(?:function|custom)\W{1,3}parameters\b|pars(?:e|ing) grammar|grammar error|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),
   ],
   [

@@ -17,6 +17,7 @@ import {
   isPage,
   isUsedUp,
   isWrongKey,
+  passesByItself,
   readProviderError,
   statusNamed,
   wantsOption,
@@ -281,7 +282,7 @@ function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
     isUsedUp(said) ||
     isFiltered(said) ||
     wantsOption(said) ||
-    said.codes.some((code) => finalErrors.includes(code))
+    (said.codes.some((code) => finalErrors.includes(code)) && !passesByItself(said))
   );
 }
 

@@ -196,6 +196,15 @@ export function isUsedUp({ words }: ProviderError): boolean {
   return USED_UP.test(said) || (ALLOWANCE_USED_UP.test(said) && !OF_A_MINUTE.test(said));
 }
 
+/** Alibaba's words for a minute's tokens that are used up, under the code that OpenAI has for what is paid for. */
+const TOKENS_OF_A_MINUTE =
+  /\ballocated quota exceeded\b|exceeded your current quota\b.{0,200}\b(?:aliyun|alibabacloud)\.com\b/i;
+
+/** Whether a limit passes by itself, whatever its code says. */
+export function passesByItself({ words }: ProviderError): boolean {
+  return TOKENS_OF_A_MINUTE.test(words.slice(0, MAX_LOOKED_AT));
+}
+
 const OUT_OF_QUOTA =
   /quota[ _](?:(?:is|was|has been) )?(?:exceeded|reached|exhausted)\b|\bout of (?:\w+ ){0,3}quota\b/i;
 

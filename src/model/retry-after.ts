@@ -108,7 +108,7 @@ function inBody(text: string): number | undefined {
   if (seconds !== undefined) return Number(seconds) * 1_000;
   const bare = fieldIn(body, "retry[-_]?after");
   if (bare !== undefined) return ofNoUnit(bare);
-  const said = SAID.exec(body)?.[1];
+  const said = SAID.exec(body)?.[1] ?? SAID_IN_CHINESE.exec(body)?.[1];
   return said === undefined ? undefined : (durationIn(said) ?? secondsIn(said));
 }
 
@@ -192,6 +192,8 @@ function ofNoUnit(seconds: number): number {
 
 const SAID =
   /\b(?:(?:try again|retry(?:ing)?|wait|resets?|available)(?: later| again| your request| is possible)?(?: after| in| for| about|:){1,3}|wait) ~?(\d.{0,59})/i;
+
+const SAID_IN_CHINESE = /(\d{1,5})\s?秒(?:后|之后)/;
 
 /** A number alone. */
 function secondsIn(text: string): number | undefined {

@@ -73,10 +73,12 @@ export class StreamedCalls {
     const isMore = textOf(piece["id"]) === "" && nameIn(piece) === "";
     const place = index === undefined ? undefined : this.byIndex.get(index);
     const known = place ?? (index === undefined || isMore ? this.all.at(-1) : undefined);
-    if (known !== undefined && this.by === "index" && index !== undefined && !this.begins(known, piece))
-      return known;
+    const isElsewhere = known !== undefined && ![undefined, known].includes(this.withId(piece));
+    const goesByIndex = this.by === "index" && index !== undefined && !isElsewhere;
+    if (known !== undefined && goesByIndex && !this.begins(known, piece)) return known;
     if (known !== undefined && !this.isOther(known, piece)) return known;
-    const earlier = known === undefined && index !== undefined ? undefined : this.withId(piece);
+    const mayBeEarlier = known !== undefined || index === undefined || goesOn(piece);
+    const earlier = mayBeEarlier ? this.withId(piece) : undefined;
     if (earlier !== undefined && !this.isOther(earlier, piece)) return earlier;
     const call: Record<string, unknown> = {};
     this.all.push(call);

@@ -363,6 +363,32 @@ describe("a refusal because the request is longer than the context is known, wit
     ["a maximum context", 400, said("The request exceeds the model's maximum context of 8192"), undefined],
     ["a code of the prompt alone", 400, said("no", "prompt_too_long"), undefined],
     ["a code alone", 400, said("max_tokens 9000 exceeds what is left", "context_length_exceeded"), undefined],
+    [
+      "SambaNova, with the model's name",
+      400,
+      said(
+        "The maximum context length of DeepSeek-V3-0324 is 32768. However, answering your request will take 39732 tokens. Please reduce the length of the messages or the specified max_completion_tokens value.",
+      ),
+      32_768,
+    ],
+    [
+      "MLC",
+      400,
+      {
+        object: "error",
+        message: "Request prompt has 2354 tokens in total, larger than the model input length limit 2048.",
+      },
+      2_048,
+    ],
+    ["llama.cpp amid an answer", 500, said("context shift is disabled"), undefined],
+    ["Snowflake", 400, { message: "max tokens of 128000 exceeded" }, 128_000],
+    ["both numbers in brackets", 400, said("Prompt exceeds context length (5000 > 4096)"), 4_096],
+    [
+      "a bound that it may reach",
+      422,
+      { message: "the prompt length (9000) should be less than or equal to the model's max length (8192)" },
+      8_192,
+    ],
   ])("%s", (_, status, body, contextTokens) => {
     expect(refusal(status, body)).toMatchObject({
       code: "LLM_CONTEXT_EXCEEDED",

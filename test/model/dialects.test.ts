@@ -325,6 +325,8 @@ describe("a server that does not take a parameter", () => {
 
   test.each<[number, string, Record<string, unknown>]>([
     [400, "Your organization must be verified to stream this model.", { param: "stream" }],
+    [400, "The model is unsupported for streaming.", {}],
+    [400, "This model doesn't support the stream field. Remove stream and try again.", {}],
     [500, "Cannot use tools with stream", {}],
     [422, "streaming with tools is not supported", {}],
     [400, "This model doesn't support tool use in streaming mode.", {}],
@@ -419,10 +421,18 @@ describe("a server that does not take a parameter", () => {
     [0, 2],
     [0.2, 1],
   ])("a temperature of %d that is not positive is left out, and no other one", async (temperature, asked) => {
-    const error = "Input validation error: `temperature` must be strictly positive";
-    const server = await refusing("temperature", 422, { error, error_type: "validation" });
-    await ask(server.baseUrl, { temperature }).catch(() => undefined);
-    expect(server.requests).toHaveLength(asked);
+    for (const error of [
+      "Input validation error: `temperature` must be strictly positive",
+      "Invalid params: temperature must be in range (0, +inf)",
+      "temperature must be in (0, 1]",
+      "temperature should be greater than 0",
+      "temperature 参数非法。请检查文档。",
+      "temperature参数非法。取值范围：(0.0,1.0)",
+    ]) {
+      const server = await refusing("temperature", 422, { error, error_type: "validation" });
+      await ask(server.baseUrl, { temperature }).catch(() => undefined);
+      expect([error, server.requests.length]).toEqual([error, asked]);
+    }
   });
 
   describe("a model that may not reason where tools are offered", () => {
@@ -989,6 +999,19 @@ describe("a form that a server does not take is another one, from then on", () =
     [422, "body.messages.2.assistant.content: Input should be a valid string", CALLED, hasText],
     [400, "Type mismatch of '/messages/2/content', 'null' not in 'string'", CALLED, hasText],
     [400, "invalid message content type: <nil>", CALLED, hasText],
+    [500, "[json.exception.type_error.302] type must be string, but is null", CALLED, hasText],
+    [
+      400,
+      "Json field type error: field content must be of type String, and the actual value is of type Null",
+      CALLED,
+      hasText,
+    ],
+    [
+      400,
+      "invalid request parameters: Requests cannot contain `assistant` role in the final position when `tools` are used.",
+      TOLD,
+      endsWithUser,
+    ],
     [400, 'can only concatenate str (not "NoneType") to str', CALLED, hasText],
     [400, "'NoneType' object is not iterable", CALLED, hasText],
     [500, "'NoneType' object has no attribute 'split'", CALLED, hasText],
@@ -1559,6 +1582,8 @@ describe("the schemas of tools of others", () => {
     [400, "tools.3.custom.input_schema: int too big to convert"],
     [400, "Invalid fields for schema with types ['array']: {'minItems', 'maxItems'}"],
     [400, "Invalid function format: unhashable type: 'list'"],
+    [400, "Function x has invalid 'parameters' schema: 'minLength' is not supported"],
+    [400, "Tools schema: Field 'minLength' is not supported for this model."],
   ])("are learned to be refused: %i %s", async (status, message) => {
     const server = await startRawServer((response, { body }) => {
       const isTaken = !JSON.stringify(body).includes("$schema");

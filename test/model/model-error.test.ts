@@ -204,6 +204,7 @@ describe("what is used up is final, whatever the status", () => {
       true,
     ],
     [429, "Your account [2100] has exhausted its free trial quota for the [x] model", {}, true],
+    [429, "Free allocated quota exceeded. See https://help.aliyun.com", { code: "insufficient_quota" }, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
     const finalErrors = byWords ? [] : ["exceeded_current_quota_error"];
@@ -229,6 +230,20 @@ describe("what is used up is final, whatever the status", () => {
     "You have run out of tokens for the current minute.",
   ])("and what passes is not: %s", (message) => {
     expect(refused(429, JSON.stringify({ error: { message } })).retryable).toBe(true);
+  });
+
+  test.each([
+    "You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://www.alibabacloud.com/help/en/model-studio/error-code",
+    "Allocated quota exceeded, please increase your quota limit.",
+    "Error code: 429 - Throttling.AllocationQuota: Allocated quota exceeded, please increase your quota limit.",
+  ])("and Qwen's tokens of a minute are not, whose code is another's of a quota used up: %s", (message) => {
+    const code = "insufficient_quota";
+    const body = JSON.stringify({ error: { message, type: code, code } });
+    const refusing = { finalErrors: [code] };
+    const error = refusedByProvider({ status: 429, headers: new Headers(), body }, NOW, refusing);
+    expect(error).toMatchObject({ code: "LLM_RATE_LIMITED", retryable: true });
+    expect(errorInAnswer(JSON.parse(body) as object, refusing).retryable).toBe(true);
   });
 
   test("and a quota of a minute is not", () => {
@@ -702,6 +717,8 @@ describe("a wait that is asked for in the error", () => {
     ["Please try again in 6m2.5s.", 362_500],
     ["Please try again in 320ms.", 320],
     ["Please retry after 12 seconds.", 12_000],
+    ["请求过于频繁，请在12秒后重试", 12_000],
+    ["触发限流，请 30 秒后再试。", 30_000],
     ["Request was throttled. Expected available in 37 seconds.", 37_000],
     ["Your rate limit resets in ~30s.", 30_000],
     ["try again in 2 hours", 7_200_000],

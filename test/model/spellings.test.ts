@@ -260,6 +260,15 @@ describe("the calls of a stream are the same where", () => {
       two,
     ],
     [
+      "each piece has another index, and all the call's id",
+      [
+        calls(called(0, "c1", "fs_read", A.slice(0, 3))),
+        calls({ index: 1, id: "c1", function: { arguments: A.slice(3, 5) } }),
+        calls({ index: 2, id: "c1", function: { name: "fs_read", arguments: A.slice(5) } }),
+      ],
+      one,
+    ],
+    [
       "indexes are texts, and the calls interleave",
       [
         calls(called("0", "c1", "fs_read", "")),
@@ -291,6 +300,15 @@ describe("the calls of a stream are the same where", () => {
 test.each<readonly [string, readonly Piece[]]>([
   ["with ids", [calls(called(0, "a", "fs_read", A)), calls(called(0, "b", "fs_list", B))]],
   ["without", [calls(called(0, undefined, "fs_read", A), called(0, undefined, "fs_list", B))]],
+  [
+    "with the id of each in its pieces",
+    [
+      calls(called(0, "a", "fs_read", "")),
+      calls(called(1, "b", "fs_list", "")),
+      calls({ index: 0, id: "b", function: { arguments: B } }),
+      calls({ index: 0, id: "a", function: { arguments: A } }),
+    ],
+  ],
   [
     "in pieces",
     [
