@@ -227,7 +227,7 @@ export function wantsOption({ words }: ProviderError): boolean {
 }
 
 const WRONG_KEY =
-  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
+  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|\bexpired key\b|^(?:expired_key|no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
 
 /** Whether the key is at fault, where the status does not say so. */
 export function isWrongKey({ words, codes }: ProviderError): boolean {
@@ -239,7 +239,7 @@ const FILTERED =
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|hooks_failed|guardrail_violation|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
+    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|hooks_failed|guardrail_(?:violation|blocked)|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
       code,
     ),
   );

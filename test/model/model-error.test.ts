@@ -331,6 +331,7 @@ test.each([
   '{"code":"InvalidApiKey","message":"Invalid API-key provided."}',
   // LiteLLM's, of any key but its master's where it has no database of others.
   '{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}',
+  '{"error":{"message":"Authentication Error - Expired Key. Key Expiry time 2026-01-01","type":"expired_key","code":"400"}}',
 ])("a wrong key is one under 400 too: %s", (body) => {
   expect(refused(400, body)).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
 });
@@ -454,6 +455,7 @@ test.each<[number, unknown]>([
     },
   ],
   [400, { error: { message: "Content policy violation" } }],
+  [400, { error: { message: "Request blocked by PII", code: "guardrail_blocked" } }],
   [400, { error_code: "BAD_REQUEST", message: '{"finishReason": "input_guardrail_triggered"}' }],
   [400, { error: { code: "2003", message: "内容审核不通过" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {

@@ -27,16 +27,29 @@ const TAG_BEGINS = new RegExp(
  * An answer's text as a person sees it: without what the model thinks aloud in tags, and without what ends its turn. At its beginning a thought that is not
  * closed goes on to the end, and one that is only closed was begun by the server. In code tags are text.
  */
-export function visibleText(text: string): string {
-  if (!TAG_BEGINS.test(text)) return text;
+export function visibleText(said: string): string {
+  if (!TAG_BEGINS.test(said)) return said;
+  const text = inTags(said);
   const rest = text.slice(endOfThoughts(text));
   const begun = rest.trimStart();
   const shown = withoutThoughts(begun);
   return withoutTurnEnds(shown === begun ? rest : shown);
 }
 
+/** Kimi K3's marks of a thought and of what comes behind it, either of which may be missing there, in tags. */
+function inTags(text: string): string {
+  if (!/<\|(?:open|close)\|>/.test(text)) return text;
+  return text
+    .replaceAll("<|open|>think<|sep|>", "<think>")
+    .replace(
+      /<\|close\|>think(?:<\|sep\|>)?\s{0,9}(?:<\|open\|>response<\|sep\|>)?|<\|open\|>response<\|sep\|>/g,
+      "</think>",
+    );
+}
+
 /** What ends a turn in a model's own template, where its server has left it in the text: as `<|im_end|>`, or Gemma's `<turn|>`. */
-const TURN_END = /(?:<[|｜][\w▁]{1,40}[|｜]?>|<[\w▁]{1,40}[|｜]>|<(?:eos|end_of_turn|\/s)>)$/;
+const TURN_END =
+  /(?:<\|close\|>\w{1,20}<\|sep\|>|<[|｜][\w▁]{1,40}[|｜]?>|<[\w▁]{1,40}[|｜]>|<(?:eos|end_of_turn|\/s)>)$/;
 const LONGEST_TURN_END = 44;
 
 function withoutTurnEnds(text: string): string {

@@ -15,7 +15,7 @@ const READABLE = /[\p{L}\p{N}?？؟]/u;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
-  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start|start_action)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|\w\[ARGS\]|<\|python_tag\|>|<[|｜‖]{0,4}DSML(?!\w)|<｜tool|\bto=functions\.|```tool_(?:code|call)/i;
+  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start|start_action)(?!\w)|<function[=\s]|<\|open\|>tools|\[TOOL_CALLS\]|\w\[ARGS\]|<\|python_tag\|>|<[|｜‖]{0,4}DSML(?!\w)|<｜tool|\bto=functions\.|```tool_(?:code|call)/i;
 
 const CALL_OBJECT =
   /["'](?:name|tool|function|(?:tool|function|recipient)_name|action|command)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;

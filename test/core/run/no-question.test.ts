@@ -109,6 +109,8 @@ describe("an answer without calls is", () => {
     ["<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function", "written-call"],
     ['<｜｜DSML｜｜ calls>\n<｜｜DSML｜｜ invoke name="x">Which?</｜｜DSML｜｜ invoke>', "written-call"],
     ["<|DSML|tool_calls>Which?", "written-call"],
+    ['<|open|>tools<|sep|><|open|>call tool="x" index="1"<|sep|>Which?', "written-call"],
+    ['<|open|>toolscall tool="x" index="1"<|sep|>Which?', "written-call"],
     ['<‖DSML‖invoke name="x">Which?', "written-call"],
     ["<DSML>tool_calls>Which?", "written-call"],
     ["<start_function_call>call:fs_read{path:x}<end_function_call>", "written-call"],
