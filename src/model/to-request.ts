@@ -184,9 +184,7 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
     role: "assistant",
     content: content === "" || dialect.textBesideCalls === "left-out" ? NO_TEXT[dialect.noText] : content,
     ...fields,
-    tool_calls: message.toolCalls.map((call, index) =>
-      callParam(call, index, own?.calls?.[index], to, own !== undefined),
-    ),
+    tool_calls: message.toolCalls.map((call, index) => callParam(call, index, own?.calls?.[index], to)),
   };
 }
 
@@ -222,12 +220,11 @@ function callParam(
   index: number,
   own: JsonObject | undefined,
   { dialect, ids }: Receiver,
-  isOwn: boolean,
 ): Record<string, unknown> {
   const id = ids.of(call.id, call.name);
   if (own?.["type"] !== undefined) return { ...own, id };
-  // One signature for an answer's first call: that is where servers put their own.
-  const foreign = isOwn || index > 0 ? {} : takenBack(dialect.foreignCall, dialect);
+  // One signature for an answer's first call: that is where servers put their own, and gateways may lose it on its way here.
+  const foreign = index > 0 ? {} : takenBack(dialect.foreignCall, dialect);
   const { function: ownOfFunction, ...rest } = own ?? {};
   return {
     ...foreign,

@@ -64,6 +64,24 @@ test.each([
   expect(server.requests).toHaveLength(2);
 });
 
+test("a gateway to Gemini that has lost its signature on the way gets one all the same, and a kept one goes back", async () => {
+  const message = "Function call is missing a thought_signature in functionCall parts.";
+  const server = await taking((sent) => sent.includes("thought_signature"), message);
+  const own = { endpoint: `${server.baseUrl}/chat/completions`, dialect: "plain", model: "m" };
+  const withProvider = (more: object): readonly ChatMessage[] =>
+    called("call_1").map((said) =>
+      said.role === "assistant" ? { ...said, provider: { ...own, ...more } } : said,
+    );
+  const kept = { extra_content: { google: { thought_signature: "kept" } } };
+  const model = createChatModel();
+  await ask(server.baseUrl, {}, withProvider({ message: { reasoning: "I look." } }), model);
+  await ask(server.baseUrl, {}, withProvider({ calls: [kept] }), model);
+  const signed = server.requests.map(
+    ({ body }) => /"thought_signature":"(\w+)"/.exec(JSON.stringify(body))?.[1],
+  );
+  expect(signed).toEqual([undefined, "skip_thought_signature_validator", "kept"]);
+});
+
 describe("thoughts that a server gives under one name and wants back under another", () => {
   const MISSING =
     "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1";
