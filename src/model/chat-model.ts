@@ -158,7 +158,8 @@ async function ask(
     if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
     } else {
-      const lesson = learnFrom(refusal, body, dialect, known);
+      const isFinal = failure.code === "LLM_HTTP_ERROR" && !failure.retryable;
+      const lesson = learnFrom(refusal, body, dialect, known, isFinal);
       if (lesson === undefined || asked === MOST_FORMS) {
         // It was about something else: nothing of it has helped.
         if (taught.length > 0 && !failure.retryable) learned.keep(endpoint, settings.model, before);

@@ -1,7 +1,8 @@
+import { textOf } from "../core/json.js";
 import { fieldsOf, objectsOf } from "./answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import type { Refusal } from "./model-error.js";
-import { MAX_LOOKED_AT, readProviderError } from "./provider-error.js";
+import { MAX_LOOKED_AT, isUsedUp, readProviderError } from "./provider-error.js";
 import { inObject } from "./to-request.js";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -50,7 +51,7 @@ const NOT_TAKEN =
   /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|should not exist|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be (?:set to (?:be )?)?`?false|must be verified|please remove|不支持/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
-const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>])[] = [
+const FORMS: readonly (readonly [RegExp, ToForm])[] = [
   // OpenAI says so of models that reason unless they are told not to, whether or not the request names an effort.
   [
     /\btools?\b.{0,40}\breasoning_effort\b.{0,20}\bnot supported|\bset\W{1,3}reasoning_effort\W{1,3}to\W{1,3}none\b/i,
@@ -144,13 +145,71 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
 ];
 
+type ToForm = (dialect: Dialect) => Partial<Dialect>;
+
 /** What a template refuses without its words coming through (Together): what templates refuse most, one after the other. */
 const WORDLESS = /template error\b.{0,80}raise_exception|unable to call .?raise_exception/i;
-const GUESSES: readonly ((dialect: Dialect) => Partial<Dialect>)[] = [
+const OF_TEMPLATES: readonly ToForm[] = [
   () => ({ parallelCalls: "apart" }),
   ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
   () => ({ userMessages: "joined", ownReads: "words", afterTools: "assistant" }),
 ];
+
+/** What a refusal is about whose words nobody here knows, whether the request has any of it, and the forms that are tried then, one after the other. */
+const GUESSES: readonly (readonly [
+  about: RegExp,
+  isThere: (sent: Body) => boolean,
+  forms: readonly ToForm[],
+])[] = [
+  [
+    /\bcontents?\b|\bempty\b|\bblank\b|\btext\b|\bnull\b|\bcharacters?\b|too short|\bmust have a message\b|内容|为空/i,
+    (sent) => answersIn(sent).some(({ content }) => content === null || textOf(content).trim() === ""),
+    [
+      () => ({ emptyAnswers: "left-out" }),
+      ({ noText }) => ({ noText: noText === "null" ? "empty" : noText }),
+      () => ({ noText: "dot" }),
+    ],
+  ],
+  [
+    /\bsystem\b|\bdeveloper\b/i,
+    () => true,
+    [
+      ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
+      () => ({ rules: "words", corrections: "user" }),
+    ],
+  ],
+  [
+    /\broles?\b|\bconsecutive\b|\bin a row\b|alternat|\bfirst message\b|\bstarts? with a user\b|\buser messages?\b|角色|交替/i,
+    () => true,
+    [
+      takingTurns,
+      (dialect) => ({ ...takingTurns(dialect), afterTools: "assistant" }),
+      () => ({ rules: "words" }),
+    ],
+  ],
+  [
+    /\btool[ _]?calls?\b|\bparallel\b/i,
+    (sent) => answersIn(sent).some(({ tool_calls: calls }) => objectsOf(calls).length > 1),
+    [() => ({ parallelCalls: "apart" })],
+  ],
+  [
+    /\btools?\b|\bfunctions?\b|schema|\bkeyword\b|\blist\b|\btemplate\b|\bproto\b/i,
+    ({ tools }) => objectsOf(tools).length > 0,
+    [() => ({ toolSchemas: "plain" })],
+  ],
+];
+
+/** Parts of a request that a guess may change, and names that are words like others. */
+const OF_FORM: ReadonlySet<string> = new Set(["messages", "tools", "model", "stream"]);
+
+function guessesFor(words: string, sent: Body): readonly ToForm[] {
+  if (WORDLESS.test(words)) return OF_TEMPLATES;
+  const named = new Set(words.match(/\w+/g));
+  const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
+  if (parameters.some((name) => !OF_FORM.has(name) && named.has(name))) return []; // about that, whatever else it speaks of
+  const meant = GUESSES.filter(([about, isThere]) => about.test(words) && isThere(sent));
+  return meant.flatMap(([, , forms]) => forms);
+}
 
 /** User and assistant speak in turn. */
 function takingTurns({ rules }: Dialect): Partial<Dialect> {
@@ -271,16 +330,20 @@ export function withoutRefused(body: Body, { refused }: Learned): Body {
   return Object.fromEntries(entries);
 }
 
-/** What a refusal says beside what was known when the request was made: what that can do without, or another form of it. */
+/**
+ * What a refusal says beside what was known when the request was made: what that can do without, or another form of it. `isFinal`: nothing else
+ * helps, so where its words are none that are known, what they are about is enough.
+ */
 export function learnFrom(
   refusal: Refusal,
   sent: Body,
   dialect: Dialect,
   known: Learned,
+  isFinal: boolean,
 ): Learned | undefined {
   const optional = optionalIn(refusal, sent, known);
   if (optional !== undefined) return { ...NOTHING, refused: new Map([[optional.name, optional]]) };
-  const form = formIn(refusal, sent, { ...dialect, ...known.form });
+  const form = formIn(refusal, sent, { ...dialect, ...known.form }, isFinal);
   return form && { ...NOTHING, form };
 }
 
@@ -297,15 +360,22 @@ function optionalIn({ status, body }: Refusal, sent: Body, { refused }: Learned)
 }
 
 /** Another form than the one that a refusal names, where the dialect need not have that. */
-function formIn({ status, body }: Refusal, sent: Body, dialect: Dialect): Partial<Dialect> | undefined {
+function formIn(
+  { status, body }: Refusal,
+  sent: Body,
+  dialect: Dialect,
+  mayGuess: boolean,
+): Partial<Dialect> | undefined {
   if (status !== 400 && status !== 422 && status !== 500) return undefined;
-  const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
+  const said = readProviderError(body);
+  const words = `${said.words} ${body}`.slice(0, MAX_LOOKED_AT);
+  const guesses = WORDLESS.test(words) || (mayGuess && !isUsedUp(said)) ? guessesFor(words, sent) : [];
   return [
     withoutRefusedFields(words, dialect, sent),
     withoutParts(words, dialect, sent),
     ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
-    ...GUESSES.map((toForm) => (WORDLESS.test(words) ? toForm(dialect) : undefined)),
     withoutBrokenArguments(sent),
+    ...guesses.map((toForm) => toForm(dialect)),
   ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
 }
 

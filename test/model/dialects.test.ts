@@ -1442,6 +1442,66 @@ describe("a form that a server does not take is another one, from then on", () =
     },
   );
 
+  describe("where nobody here knows the words, by what they are about", () => {
+    const isSaid = ({ content }: Sent[number]) => typeof content === "string" && /\S/.test(content);
+    const saysAll = (messages: Sent) =>
+      messages.every((message) => Object.hasOwn(message, "tool_calls") || isSaid(message));
+    const startsWithUser = (messages: Sent) =>
+      messages.find(({ role }) => role !== "system")?.role === "user";
+    const READ: readonly ChatMessage[] = [
+      { role: "assistant", content: "", own: true, toolCalls: [{ id: "a", name: "x", argumentsJson: "{}" }] },
+      { role: "tool", toolCallId: "a", content: "{}" },
+      { role: "user", content: "words" },
+    ];
+
+    test.each<[string, readonly ChatMessage[], (messages: Sent) => boolean]>([
+      [
+        "Unable to submit request because it must have a text parameter. Add one and try again.",
+        EMPTY,
+        saysAll,
+      ],
+      ["Unable to submit request because it has an empty text parameter.", EMPTY, saysAll],
+      ["String should have at least 1 character (messages -> 1 -> content)", EMPTY, saysAll],
+      ["'' is too short - 'messages.1.content'", EMPTY, saysAll],
+      ["all elements in history must have a message.", EMPTY, saysAll],
+      ["消息内容为空", EMPTY, saysAll],
+      ["consecutive messages with the same role are not allowed", TURNS, takesTurns],
+      ["message roles must strictly alternate", TURNS, takesTurns],
+      ["A conversation must start with a user message. Try again with one that does.", READ, startsWithUser],
+      ["First message must be from user", READ, startsWithUser],
+      ["system messages are not supported with this model", TURNS, hasNoSystem],
+      ["Input tag 'system' found using 'role' does not match any of the expected tags", TURNS, hasNoSystem],
+    ])("%s", async (message, messages, isTaken) => {
+      const server = await startRawServer((response, request) => {
+        if (isTaken(messagesOf(request))) json(response, choice({ content: "x" }));
+        else json(response, { error: { message } }, 400);
+      });
+      const model = createChatModel();
+      await ask(server.baseUrl, {}, messages, model);
+      const asked = server.requests.length;
+      await ask(server.baseUrl, {}, messages, model);
+      expect(server.requests).toHaveLength(asked + 1);
+      expect(asked).toBeLessThan(6);
+    });
+
+    test.each([
+      [400, "max_tokens is more than this model has for its text", 1],
+      [400, "The model of this content is not served here.", 1], // nothing of the request is empty
+      [401, "Who are you? Say so in the content.", 1],
+      [400, "Insufficient balance for system messages. Please recharge.", 1],
+    ])(
+      "and a refusal that none helps against is told as it was, once all was tried: %i %s",
+      async (status, message, most) => {
+        const server = await startRawServer((response) => json(response, { error: { message } }, status));
+        const model = createChatModel();
+        const error = await errorOf(ask(server.baseUrl, { maxTokens: 5 }, TOLD, model));
+        expect(error.retryable).toBe(false);
+        expect(error.message).toContain(message);
+        expect(server.requests.length).toBeLessThanOrEqual(most);
+      },
+    );
+  });
+
   test("and one that takes no form at all is asked a few times, not for ever", async () => {
     const message =
       "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON. text content blocks must be non-empty, content should be a string. stream=false: streaming is not supported";
@@ -1584,6 +1644,8 @@ describe("the schemas of tools of others", () => {
     [400, "Invalid function format: unhashable type: 'list'"],
     [400, "Function x has invalid 'parameters' schema: 'minLength' is not supported"],
     [400, "Tools schema: Field 'minLength' is not supported for this model."],
+    [400, "Proto field is not repeating, cannot start list."],
+    [400, "Error in applying chat template from request: unhashable type: 'list'"],
   ])("are learned to be refused: %i %s", async (status, message) => {
     const server = await startRawServer((response, { body }) => {
       const isTaken = !JSON.stringify(body).includes("$schema");
