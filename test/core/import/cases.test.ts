@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { potOf, said } from "./step-files.js";
+import { type Texts, importOf, page, potOf, said, ways } from "./step-files.js";
 
 /* The shapes in which a step says which of several ways is taken, and what it says without meaning it. */
 
@@ -235,4 +235,53 @@ test.each([
   ],
 ])("what is said of another way is no case of this one: %s", (line, labels) => {
   expect(potOf(line).labels).toEqual(labels);
+});
+
+test.each([
+  ["If it is cold --> ./step-02-leaf.md", "it is cold"],
+  ["- It is cold --> ./step-02-leaf.md", "It is cold"],
+  ["- → Begin: load ./step-02-leaf.md", "next"],
+  ["If user selects 'A', stay here. If 'C', skip this and load ./step-02-leaf.md.", "C"],
+  ["ONLY when the guest picks [5] (or leaves) will you load ./step-02-leaf.md.", "5"],
+  ["When the guest types C, read fully and follow ./step-02-leaf.md.", "C"],
+  ["After you have asked the guests, return and I'll load: ./step-02-leaf.md", "you have asked the guests"],
+  ["Tea of another pot → return here → load ./step-02-leaf.md", "next"],
+  ["On an unknown tea, fall back to ./step-02-leaf.md", "next"],
+])("a way is called by the words that say when it is taken: %s", (line, label) => {
+  expect(potOf(line).labels).toEqual([`step-02-leaf: ${label}`]);
+});
+
+/** How the first step of two leads to the second, with these keys and lines. */
+function wayOn(keys: Texts, ...lines: readonly string[]): readonly string[] {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page(keys, "# Pot", "", ...lines),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "The last step."),
+  });
+  return ways(made).filter((way) => way.startsWith("step-01-pot"));
+}
+
+test("that a case goes on at once says nothing of the way that is gone in any case", () => {
+  const next = { nextStepFile: "./step-02-leaf.md" };
+  const shortcut = "If there is no tea, **SKIP this step** and proceed to {nextStepFile}.";
+  expect(wayOn(next, shortcut, "", "Load {nextStepFile}.")).toEqual(["step-01-pot -next*-> step-02-leaf"]);
+  const menu = "- IF C: load {nextStepFile}";
+  expect(wayOn(next, shortcut, "", menu)).toEqual(["step-01-pot -C*-> step-02-leaf"]);
+  const skip = "If there is no tea: skip to {nextStepFile}";
+  expect(wayOn(next, skip)).toEqual(["step-01-pot -there is no tea*-> step-02-leaf"]);
+});
+
+test("what a key is called gives way to what the body says of when", () => {
+  const alt = { altStepFile: "./step-02-leaf.md" };
+  expect(wayOn(alt, "- [1, 2] → Load {altStepFile}")).toEqual(["step-01-pot -[1, 2]*-> step-02-leaf"]);
+  expect(wayOn({ next_step_success: "./step-02-leaf.md" })).toEqual(["step-01-pot -success*-> step-02-leaf"]);
+});
+
+test("what an item leaves is a part of the step, where another line says where in it to go on", () => {
+  const lines = ["- `X` — Exit tasting early", "", "- On X: keep the rest, go to step 4.", ""];
+  expect(potOf(...lines, "Load ./step-02-leaf.md").to).toEqual(["step-02-leaf"]);
+  expect(potOf("- `X` — Exit tea early", "", "Load ./step-02-leaf.md").to).toEqual([
+    "step-02-leaf",
+    "finished",
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Texts, importOf, page, said } from "./step-files.js";
+import { type Texts, importOf, page, potOf, said, ways } from "./step-files.js";
 
 /* Steps that are named otherwise than by their file: by its stem, by their number, by their title. */
 
@@ -394,4 +394,22 @@ test("a step with the letter x is a step, however names are called elsewhere", (
     "step-1-pot step-1x-leaf",
     "step-1x-leaf step-02-cup",
   ]);
+});
+
+test.each([
+  ["- No pot --> Redirect to the first way (step-02-leaf)", ["step-02-leaf"]],
+  ["- It is thin → consider revisiting **step-02** for more leaves", ["step-02-leaf"]],
+  ["Run the list (step-02) anew", []],
+  ["Make a draft (run step-02 logic for this pot)", []],
+])("a step that is named in brackets or is seen again is led to where a word leads there: %s", (line, to) => {
+  expect(potOf(line, "", "load ./step-03-cup.md").to.filter((step) => step === "step-02-leaf")).toEqual(to);
+});
+
+test("a step that only looks back in some cases, and that none comes after, is the last", () => {
+  const made = firstSays("Load ./step-02-leaf.md", {
+    "steps/step-02-leaf.md": "# Leaf\n\nLoad ./step-03-cup.md\n",
+    "steps/step-03-cup.md": "# Cup\n\n- It is thin → consider revisiting step-02\n",
+  });
+  expect(ways(made)).toContain("step-03-cup -finished*-> finished");
+  expect(said(made)).toEqual([]);
 });

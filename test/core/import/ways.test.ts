@@ -330,3 +330,12 @@ test("the case of what else may be done is not the way's own", () => {
   );
   expect(labels).toEqual(["step-02-leaf: next", "step-03-cup: it is warm"]);
 });
+
+test("an arrow between two words of a sentence leads nowhere", () => {
+  const line = "The pots (leaf→cup table and four cases) are in `./step-03-cup.md`, which holds their names.";
+  expect(potOf(line, "", "load ./step-02-leaf.md").to).toEqual(["step-02-leaf"]);
+  expect(potOf("cold→`./step-03-cup.md`, else load ./step-02-leaf.md").to).toEqual([
+    "step-03-cup",
+    "step-02-leaf",
+  ]);
+});

@@ -18,6 +18,7 @@ interface Way {
   readonly from: string;
   readonly to: string;
   readonly label?: string;
+  readonly isDefault?: boolean;
 }
 
 const MAX_CONDITION_CHARS = 300;
@@ -69,6 +70,9 @@ const ENDS_IT = new RegExp(
 const IS_WHEN = /^[-\s]{0,8}(?:on|upon|if|when|once)\s/i;
 const GOES_ELSEWHERE =
   /\.md\b|\{\w{0,60}(?:step|next)\w{0,60}\}|\b(?:if|when|unless|until|before) the workflow\b/i;
+/** "On X: keep the rest, go to step 4": a part of this text, or a step. */
+const GOES_WITHIN =
+  /\b(?:go|proceed|continue|skip|jump|move|return)s? (?:(?:back|on|straight|directly) )?(?:to|with) (?:the )?(?:step|section|part|§)/i;
 /** A step that is named otherwise than by its file. */
 const STEP = /\bstep[-_ ]?\d|\{\w{0,60}step\w{0,60}\}/i;
 /** "Else:", and nothing more. */
@@ -116,11 +120,21 @@ export function finishesOf(
   for (;;) {
     grow(ends, ways);
     const endless = nodes.filter((node) => !ends.has(node));
-    const path = endless.findLast((node) => saysLast(texts.get(node))) ?? endless.at(-1);
+    const isLast = (node: string): boolean => saysLast(texts.get(node)) || onlyReturns(node, nodes, ways);
+    const path =
+      endless.findLast((node) => saysLast(texts.get(node))) ?? endless.findLast(isLast) ?? endless.at(-1);
     if (path === undefined) return [...whole, ...said, ...added];
-    added.push({ path, isAdded: !saysLast(texts.get(path)) });
+    added.push({ path, isAdded: !isLast(path) });
     ends.add(path);
   }
+}
+
+/** Whether a step leads to earlier ones alone, each in a case, and none is numbered after it. */
+function onlyReturns(path: string, nodes: readonly string[], ways: readonly Way[]): boolean {
+  const own = ways.filter(({ from }) => from === path);
+  const isReturn = ({ to, label = "next", isDefault }: Way): boolean =>
+    isDefault !== true && !["next", "back", "otherwise"].includes(label) && comesBefore(to, path);
+  return own.every(isReturn) && !nodes.some((node) => comesBefore(path, node));
 }
 
 /** Whether a step says that it is the last one, whatever it leads back to. */
@@ -141,6 +155,7 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
   const lines = wordsIn(source?.body ?? []);
   const whole = lines.find((words) => completes(words, labels));
   const free = lines.filter((words) => !leadsByItem(words, labels) && ITEM.exec(words)?.[1] !== "C"); // [C] goes on
+  const staying = new Set(lines.filter((words) => GOES_WITHIN.test(words)).map(letterOf));
   const front = waysInFront(source?.frontmatter ?? {});
   const inFront = front.find(({ value, when }) => when !== undefined && isEndValue(value))?.when;
   const said =
@@ -148,7 +163,7 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
     whole ??
     free.map(endingClause).find((clause) => clause !== undefined) ??
     bareEnd(lines, isWay) ??
-    lines.findLast((words) => !leadsByItem(words, labels) && leaves(words)); // what is done stands below what is offered
+    lines.findLast((words) => !leadsByItem(words, labels) && !staying.has(letterOf(words)) && leaves(words)); // what is done stands below what is offered
   return said?.slice(0, MAX_CONDITION_CHARS);
 }
 
@@ -160,6 +175,11 @@ function wordsIn(body: readonly SourceLine[]): readonly string[] {
     const above = lines[index - 1] ?? "";
     return ELSE.test(above) ? [`${above} ${line.replace(/^-\s/, "")}`] : [line];
   });
+}
+
+/** The letter that a line says something of: `[X] Exit`, `On X: go to step 4`; the line itself where it has none. */
+function letterOf(words: string): string {
+  return ITEM.exec(words)?.[1] ?? /^[-\s]{0,8}(?:on|upon|when)\s([A-Z])\s?:/i.exec(words)?.[1] ?? words;
 }
 
 function leadsByItem(words: string, labels: ReadonlySet<string>): boolean {

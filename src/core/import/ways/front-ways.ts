@@ -67,7 +67,7 @@ export function edgeOf({ key, when }: FrontWay): {
 } {
   if (when !== undefined) return { label: when, condition: when, isDefault: false };
   const isPlain = /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
-  const label = isPlain ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
+  const label = isPlain ? "next" : key.replace(/^next[-_]?(?:Step)?[-_]?(?:File)?[-_]?/i, "") || "next";
   return { label, isDefault: isPlain };
 }
 

@@ -14,24 +14,49 @@ export interface SourceEdge {
   readonly isFromAbove?: boolean;
 }
 
-/** Of two lines that say the same way: a menu's letter over any other words, a condition of its own over one above, the default if one says so. */
+/**
+ * Of two lines that say the same way: a menu's letter over any other words, words of a body over what a key is called, a condition of its
+ * own over one above, the default if one says so. That a case goes there at once says nothing of the others, which go there as well.
+ */
 export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
-  const isLetter = (label: string): boolean => /^(?:.|[A-Z]\d)$/.test(label);
+  const { from, to } = known;
+  const isDefault = known.isDefault || other.isDefault;
+  const always = [known, other].find(isAlways);
+  if (always !== undefined && (isShortcut(known) || isShortcut(other)))
+    return { ...always, from, to, isDefault };
   const isOwn = known.isFromAbove === true && other.condition !== undefined && other.isFromAbove !== true;
   const [first, second] = isOwn ? [other, known] : [known, other];
   const isPlain =
-    (first.label === "next" && second.label !== "next") || (!isLetter(first.label) && isLetter(second.label));
+    (first.label === "next" && second.label !== "next") ||
+    (isKey(first) && !["next", "back"].includes(second.label)) ||
+    (!isLetter(first.label) && isLetter(second.label));
   const condition = first.condition ?? second.condition;
   const words = first.words ?? second.words;
   const isFromAbove = (first.condition === undefined ? second : first).isFromAbove;
-  return {
-    from: known.from,
-    to: known.to,
-    label: isPlain ? second.label : first.label,
-    ...defined({ condition, words, isFromAbove }),
-    isDefault: known.isDefault || other.isDefault,
-  };
+  const label = isPlain ? second.label : first.label;
+  return { from, to, label, ...defined({ condition, words, isFromAbove }), isDefault };
 }
+
+function isLetter(label: string): boolean {
+  return /^(?:.|[A-Z]\d)$/.test(label);
+}
+
+/** `altStepFile`, and no more. */
+function isKey({ words, condition }: Omit<SourceEdge, "from" | "to">): boolean {
+  return words === undefined && condition === undefined;
+}
+
+/** `nextStepFile`, or a line that leads on in any case. */
+function isAlways({ label, condition, isDefault }: Omit<SourceEdge, "from" | "to">): boolean {
+  return label === "next" && condition === undefined && isDefault;
+}
+
+/** "If there are no tests, skip this and continue with `x.md`" */
+function isShortcut({ label, condition }: Omit<SourceEdge, "from" | "to">): boolean {
+  return condition !== undefined && !isLetter(label) && SHORTCUT.test(condition);
+}
+const SHORTCUT =
+  /\b(?:if|when|unless|wenn|falls)\b.{0,200}(?:\bskip\b(?!\sto\b)|\b(?:go|proceed|continue|jump|move)s? (?:directly|straight)\b)/i;
 
 /** No way, or items of a menu whose first one, "C1 Continue", leads on without the name of a file, or what a front matter has for failures. */
 export function lacksFirst(edges: readonly SourceEdge[]): boolean {

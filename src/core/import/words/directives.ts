@@ -28,6 +28,8 @@ const PASS: Directive = { kind: "pass" };
 
 /** Before what it leads to, or right behind what it comes from: of "`x.md` holds the table leaf→pot" neither. */
 const ARROW = /→|->|=>|[⇒⟶⟹➔➜➡↩↪]/;
+/** "the IDE→file table" */
+const BETWEEN_LETTERS = /(?<=\p{L})(?:→|->|=>)(?=\p{L})/gu;
 const ARROW_BEHIND = new RegExp(`^[\`*"')\\]>]{0,4}\\s{0,4}(?:${ARROW.source})`);
 /** "Load `x.md` as reference for the mapping": it is read beside the step. Of "follow `x.md` for context" it is what the step is for. */
 const READS = /\b(?:load|loads|loading|read|reads|reading|open|lade|lädt|lies)\b[^.;]{0,40}$/i;
@@ -118,8 +120,8 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   const leadsOn =
     (isAlone && NEXT_HEADING.test(before)) ||
     GOES.test(words) ||
-    ARROW.test(lead) ||
-    ARROW.test(line.text.slice(0, token.at)) ||
+    ARROW.test(lead.replaceAll(BETWEEN_LETTERS, " ")) ||
+    ARROW.test(line.text.slice(0, token.at).replaceAll(BETWEEN_LETTERS, " ")) ||
     ARROW_BEHIND.test(behind) ||
     GOES_RIGHT.some((form) => form.test(lead)) ||
     (!TOLD_BEHIND.test(behind) && leadsByColon(lead));

@@ -28,12 +28,17 @@ const CONTINUES_TO =
   /\b(?:[Cc]ontinue|[Pp]roceed|[Mm]ove|[Gg]o)s?\s{1,3}(?:on\s)?(?:to|with)\s{1,3}(?:the\s)?([A-Z][^.;,:()[\]*"'`\n]{1,79})/g;
 /** What leads to a name that stands right after it, or after a few words. */
 const LEADS = new RegExp(
-  String.raw`(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit)|repeat|back (?:to|into)|hand (?:off|over) to|${SENDS}|trigger|invoke|proceed|continue|go(?:es|ing|to)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]`,
+  String.raw`(?<![\w-])(?:(?:resume|restart|start|begin)(?: over)? (?:at|from)|re-?(?:run|loop|enter|execute|start|do|visit|visiting)|repeat|back (?:to|into)|hand (?:off|over) to|${SENDS}|trigger|invoke|proceed|continue|go(?:es|ing|to)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>|[⇒⟶⟹➔➜➡↩↪]`,
   "gi",
 );
 /** Between verb and name they make of it what was, or where something stands: "as decided in step-02", "begin building step-01". */
 const LEADS_NOT =
   /\b(?:from|in|of|by|at|since|after|until|during|via|as|for|about|than|like|per)\b|\b\w{3,}ing\b/i;
+/** "Redirect to the first mode (step-01)" */
+const GOES_TO =
+  /\b(?:redirect|return|go|back|jump|proceed|continue|move|route)s? to\b[^()[\].;:]{1,60}[([]\s{0,4}$/i;
+/** "Run step-02 logic for this file": what of it is done here. */
+const OF_IT = /^["'`*)\]]{0,4}(?:'s|’s)?\s(?:logic|checks?|rules?)\b/i;
 const MAX_WORDS_BETWEEN = 6;
 const MAX_NAMED = 40;
 
@@ -133,9 +138,9 @@ export function leadsTo(
     .replace(/\[[^\]]{0,120}\]\($/, "")
     .replace(/\[\[$/, "");
   const words = withoutMarks(/^(?!.*->)[\s>*`"'_-]{0,12}$/.test(lead) ? before : lead);
-  const open = named.form === "number" ? words.replace(/[([]\s{0,4}$/, "") : words;
+  const open = named.form === "number" || GOES_TO.test(words) ? words.replace(/[([]\s{0,4}$/, "") : words;
   const last = open.replace(/["'“„«]+$/, "").replace(/\s{0,4}:\s{0,4}$/, "");
-  if (isPassedOver(lead)) return false;
+  if (isPassedOver(lead) || OF_IT.test(line.slice(named.at + named.text.length))) return false;
   const verb = [...last.matchAll(LEADS)].at(-1);
   if (verb === undefined) return leadsByColon(lead) && isAllBehind(line.slice(named.at + named.text.length));
   const between = last.slice(verb.index + verb[0].length).replaceAll(ASIDE, " ");

@@ -19,7 +19,7 @@ export function labelOf(
   const condition = text.length > MAX_CONDITION ? wordsNear(line, at) : text;
   const bar = before.lastIndexOf(" | ");
   const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
-  const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
+  const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? chosenIn(text, part);
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   const hasOwnCase = BEHIND_ANOTHER.test(part.replaceAll(PAGE, "¶")) && OWN_BEHIND.test(line.slice(at));
   if (!hasOwnCase && BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
@@ -32,13 +32,17 @@ export function labelOf(
   const lead = withoutMarks(before.replace(LINK, ""));
   const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
   const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
-  if (label !== undefined) return { label: label || "otherwise", condition, isDefault: false };
+  const shown = label?.replace(/[\s=–—-]{1,8}$/, "");
+  if (shown !== undefined && (shown === "" ? label === "" : SAYS.test(shown)))
+    return { label: shown || "otherwise", condition, isDefault: false };
   return {
     label: "next",
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
 }
 
+/** Of "- → `x.md`" and "it is cold --> `x.md`" the dashes say nothing. */
+const SAYS = /[\p{L}\p{N}\p{So}]/u;
 /** "otherwise [the cup](./x.md)": what a link is called says nothing of when, where it is no case itself. */
 const LINK =
   /\[(?!\s?(?:if|when|unless|otherwise|else|wenn|falls|sonst)\b)[^[\]]{1,80}\]\((?:[\w.{}@/-]{0,80}\/)?$/i;
@@ -153,5 +157,16 @@ const MENU_ITEM =
   /^[-\s]{0,8}(?:\d{1,2}\.\s{1,3})?(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?[[('"]?([A-Z]\d?|[1-9])(?:\]|['"](?=\s\(|:))?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*(?:[:：—)\]]|→|->|=>)/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
-  /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
-const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b(?!-\w)/i;
+  /\b(?:selects?|chooses?|picks?|types?|presses|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z]|\d{1,2})\b(?:['"\]]| continue option| is (?:selected|chosen)|(?<=(?:picks?|types?|presses) [A-Z])(?=,))/i;
+/** "If user selects 'A', stay. If 'C', load": in a sentence of its own. */
+const IF_CHOSEN = /(?:^|[.;]\s{1,3})(?:if|when)\s{1,3}['"[]([A-Z])['"\]]/gi;
+
+/** The letter that is chosen where a way is taken: the one of the sentence that names it, where several are. */
+function chosenIn(text: string, part: string): string | undefined {
+  const own = [...part.matchAll(IF_CHOSEN)].at(-1)?.[1];
+  return own ?? CHOSEN.exec(text)?.[1];
+}
+
+/** "Return here" and "fall back to" lead on, as "return, and I'll load" does. */
+const BACK =
+  /\b(?:return(?!\s(?:here|and I)\b)|go back|loop back|(?<!\b(?:fall|falls|falling|fell)\s)back to|zurück|restart|re-?run)\b(?!-\w)/i;
