@@ -8,6 +8,7 @@ import {
 } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
+import { unlessAborted } from "./client/temporal/abortable.js";
 import { unreadyWords } from "./client/temporal/temporal-words.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
@@ -247,9 +248,10 @@ async function whyNotReady(
 /** Why Temporal says nothing of the namespace; undefined where it does. */
 async function whyRefused(connection: NativeConnection, namespace: string): Promise<string | undefined> {
   try {
-    await connection.withDeadline(Date.now() + READY_MS, () =>
+    const described = connection.withDeadline(Date.now() + READY_MS, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
+    await unlessAborted(AbortSignal.timeout(READY_MS), described); // where it is refused, it is tried again past the deadline
     return undefined;
   } catch (error) {
     return unreadyWords(error) ?? "Temporal does not answer.";

@@ -49,3 +49,25 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
   await eventually(async () => (await worker.whyNotReady())?.startsWith(said) === true);
   await expect(worker.done).rejects.toThrow(said);
 });
+
+test("a worker whose Temporal stands still, its connections open, says that it does not answer, and not that it refuses", async () => {
+  quietRuntime();
+  const place = await openPlace(inject("temporalAddress"), []);
+  onTestFinished(() => place.close());
+  const way = await turningWay(inject("temporalAddress"));
+  const worker = await startWorker(place.config, {
+    connection: { address: way.address },
+    namespace: "default",
+    store: place.store,
+  });
+  expect(await worker.whyNotReady()).toBeUndefined();
+
+  const silent = createServer((socket) => void socket.on("error", () => undefined).resume());
+  way.turn(`127.0.0.1:${await listen(silent)}`);
+  const said: (string | undefined)[] = [];
+  while (said.length < 2) said.push(await worker.whyNotReady());
+  expect(new Set(said)).toEqual(new Set(["Temporal does not answer."]));
+  way.turn(inject("temporalAddress"));
+  await eventually(async () => (await worker.whyNotReady()) === undefined);
+  await worker.shutdown();
+});

@@ -265,5 +265,9 @@ export function unreachedWords(address: string, reason: string, error?: unknown)
   if (trouble !== undefined) {
     return `Temporal at ${address} does not take this client's certificate, or wants one (${reason}). ${trouble.remedy}`;
   }
-  return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;
+  // Where something listens, it may want TLS, or a certificate: most servers that refuse one say nothing.
+  const tls = /ECONNREFUSED|Name resolution/i.test(reason)
+    ? ""
+    : " and the TLS settings (TEMPORAL_TLS and its kin)";
+  return `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS${tls}, or the profile in Temporal's configuration file; with neither, the embedded server is used.`;
 }

@@ -17,5 +17,5 @@ export function grpcReason(error: unknown): string {
   if (what !== undefined) return what === NO_TLS ? "no TLS is spoken there" : what;
   // gRPC puts the time behind it, and says nothing else of a connection that came about.
   if (/^Failed to connect \(\d{4}-\S+\)$/.test(cause)) return "the connection was closed without an answer";
-  return cause === "" ? message : cause;
+  return cause === "" ? message : cause.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/, "");
 }

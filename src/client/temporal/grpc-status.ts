@@ -30,11 +30,13 @@ export function statusIn(error: unknown): GrpcStatus | undefined {
 
 /** Nobody answers, or not in time: gRPC's words for it. */
 const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
+/** A worker's own connection says it under other codes: the time that was given is over, or the connection broke. */
+const AWAY_WORDS: readonly string[] = ["Timeout expired", "transport error"];
 
 /** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
 export function isAway(error: unknown): boolean {
   const status = statusIn(error);
-  return status !== undefined && AWAY.includes(status.code);
+  return status !== undefined && (AWAY.includes(status.code) || AWAY_WORDS.includes(status.details));
 }
 
 /** Whether Temporal does not let this in: it answers, and will say so the next time as well. */

@@ -1,11 +1,9 @@
 import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
 import { grpcReason } from "./grpc-reason.js";
 import {
-  DEADLINE_EXCEEDED,
   NOT_FOUND,
   PERMISSION_DENIED,
   UNIMPLEMENTED,
-  UNAVAILABLE,
   UNAUTHENTICATED,
   isAway,
   statusIn,
@@ -27,10 +25,8 @@ export function temporalWords(error: unknown): string | undefined {
   if (said === undefined && !(error instanceof ServiceError)) return undefined;
   const reason = grpcReason(said ?? error).replace(/\.$/, "");
   if (isNoNamespace(said)) return `${reason}. TEMPORAL_NAMESPACE names it. ${SEE}`;
+  if (isAway(said)) return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;
   switch (statusIn(said)?.code) {
-    case DEADLINE_EXCEEDED:
-    case UNAVAILABLE:
-      return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;
     case PERMISSION_DENIED:
     case UNAUTHENTICATED:
       return notLetIn(reason);
@@ -70,7 +66,8 @@ export function isNoNamespace(error: unknown): boolean {
 export function certificateTrouble(
   reason: string,
 ): { readonly of: "server" | "client"; readonly remedy: string } | undefined {
-  if (!/certificate|altnames|alert unknown ca/i.test(reason)) return undefined;
+  if (!/certificate|altnames|alert (?:unknown ca|handshake failure|access denied)/i.test(reason))
+    return undefined;
   if (!/\balert\b/i.test(reason)) {
     const remedy =
       "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";

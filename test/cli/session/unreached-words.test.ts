@@ -14,17 +14,20 @@ test.each([
   expect(words).not.toContain("TEMPORAL_ADDRESS");
 });
 
-test.each(["tlsv13 alert certificate required", "sslv3 alert certificate expired", "tlsv1 alert unknown ca"])(
-  "what the other side says of a client's certificate is told of that one: %s",
-  (reason) => {
-    const words = unreachedWords("a:7233", reason);
-    expect(words).toContain(
-      `Temporal at a:7233 does not take this client's certificate, or wants one (${reason}).`,
-    );
-    expect(words).toContain("TEMPORAL_TLS_CLIENT_CERT_PATH");
-    expect(words).not.toContain("TEMPORAL_ADDRESS");
-  },
-);
+test.each([
+  "tlsv13 alert certificate required",
+  "sslv3 alert handshake failure", // what TLS 1.2 says of one that is missing
+  "sslv3 alert certificate expired",
+  "tlsv1 alert unknown ca",
+  "tlsv1 alert access denied",
+])("what the other side says of a client's certificate is told of that one: %s", (reason) => {
+  const words = unreachedWords("a:7233", reason);
+  expect(words).toContain(
+    `Temporal at a:7233 does not take this client's certificate, or wants one (${reason}).`,
+  );
+  expect(words).toContain("TEMPORAL_TLS_CLIENT_CERT_PATH");
+  expect(words).not.toContain("TEMPORAL_ADDRESS");
+});
 
 test("a Temporal that lets nobody in does answer, and no other address is advised", () => {
   const words = unreachedWords("[::1]:7233", "Request unauthorized.", grpc(7, "Request unauthorized."));
@@ -35,8 +38,17 @@ test("a Temporal that lets nobody in does answer, and no other address is advise
 });
 
 test("where nothing answers the address is to be checked", () => {
-  expect(unreachedWords("[::1]:7233", "connect ECONNREFUSED ::1:7233")).toContain("Check TEMPORAL_ADDRESS");
+  const words = unreachedWords("[::1]:7233", "connect ECONNREFUSED ::1:7233");
+  expect(words).toContain("Check TEMPORAL_ADDRESS, or the profile");
 });
+
+test.each(["the connection was closed without an answer", "read ECONNRESET", "no TLS is spoken there"])(
+  "where something listens the settings of TLS are to be checked too: %s",
+  (reason) => {
+    const words = unreachedWords("a:7233", reason);
+    expect(words).toContain("Check TEMPORAL_ADDRESS and the TLS settings (TEMPORAL_TLS and its kin), or");
+  },
+);
 
 test("a Temporal that is asked too much is there, at its address", () => {
   const reason = "namespace rate limit exceeded";

@@ -2,18 +2,26 @@ import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { onceBack, patientReader } from "../../../src/client/temporal/away.js";
 import { isAway } from "../../../src/client/temporal/grpc-status.js";
+import { unreadyWords } from "../../../src/client/temporal/temporal-words.js";
 import { nextQuestion } from "../../../src/client/runs/next-question.js";
 import type { StoreReader } from "../../../src/contract/reads.js";
 import type { RunState } from "../../../src/core/run/run-state.js";
 
 /** As gRPC says it. */
-const grpc = (code: number) => Object.assign(new Error(`code ${code}`), { code, details: "", metadata: {} });
+const grpc = (code: number, details = "") =>
+  Object.assign(new Error(`code ${code}`), { code, details, metadata: {} });
 const refused = new ServiceError("Failed to query Workflow", { cause: grpc(14) });
 const stop = new AbortController().signal;
 
 test("Temporal that refuses or is silent is away, whoever says it; what it forbids is its answer", () => {
   expect([refused, grpc(14), grpc(4)].map(isAway)).toEqual([true, true, true]);
   expect([grpc(5), grpc(7), new Error("x"), undefined].map(isAway)).toEqual([false, false, false, false]);
+});
+
+test("a worker's own connection says under other codes that Temporal is away, and that is no refusal", () => {
+  const said = [grpc(1, "Timeout expired"), grpc(2, "transport error")];
+  expect(said.map((each) => [isAway(each), unreadyWords(each)])).toEqual(said.map(() => [true, undefined]));
+  expect([grpc(1, "The connection has been closed."), grpc(2, "panic")].map(isAway)).toEqual([false, false]);
 });
 
 test("who waits for Temporal asks until it is back, and hears at once what it refuses", async () => {

@@ -15,6 +15,10 @@ test.each([
     "No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:7233. Resolution note: ",
     "connect ECONNREFUSED 127.0.0.1:7233",
   ],
+  [
+    "No connection established. Last error: read ECONNRESET (2026-11-29T22:45:29.808Z). Resolution note: ",
+    "read ECONNRESET",
+  ],
   ["Request unauthorized.", "Request unauthorized."],
   [
     "No connection established. Last error: Error [ERR_TLS_CERT_ALTNAME_INVALID]: Hostname/IP does not match certificate's altnames: Host: temporal. is not in the cert's altnames: DNS:elsewhere. Resolution note: ",
