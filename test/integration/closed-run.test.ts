@@ -79,3 +79,22 @@ test("status of a run whose files lie here needs no Temporal, though one is conf
   expect(jsonOf(status)).toMatchObject({ phase: "waiting-user" });
   expect(status.stderr).toContain("No Temporal answers at 127.0.0.1:9 (connect ECONNREFUSED 127.0.0.1:9");
 });
+
+test.each([
+  ["the configured Temporal is not there", { TEMPORAL_ADDRESS: "127.0.0.1:9" }, "No Temporal answers at"],
+  [
+    "no server can be started",
+    { TEMPORAL_ADDRESS: "", INTERLOCK_TEMPORAL_CLI: "/no/temporal" },
+    "/no/temporal does not exist",
+  ],
+])("a run's files are exported and its audit log is checked where %s", async (_, variables, why) => {
+  const { bench, run } = await openWaiting();
+  const shell = shellOf(bench, { ...variables });
+  const exported = await shell.run(["export", run.runId, "--json"]);
+  expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining(why) as unknown });
+  const entries = expect.arrayContaining(["state/workflow.md", "state/logs/execution.jsonl"]) as unknown;
+  expect(jsonOf(exported)).toMatchObject({ entries });
+  const verified = await shell.run(["audit", "verify", run.runId, "--json"]);
+  expect(verified).toMatchObject({ code: 0, stderr: expect.stringContaining("cannot be seen") as unknown });
+  expect(jsonOf(verified)).toMatchObject({ ok: true, checkedAgainstTemporal: false });
+});

@@ -5,13 +5,13 @@ import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { knownHead } from "../report/known-head.js";
 import { CommandError, EXIT, type ExitCode, print, printJson } from "../terminal/output.js";
 import { notFound } from "../session/run-folder.js";
-import { withRun } from "../session/run-session.js";
+import { withRunOrFiles } from "../session/run-session.js";
 import { wordsOf } from "../../core/system-code.js";
 import type { JsonChoice } from "../options/common-options.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
 export async function auditVerifyCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
-  const verdict = await withRun(runId, async ({ reader, run }) => {
+  const verdict = await withRunOrFiles(runId, async ({ reader, run }) => {
     const known = await knownHead(run);
     const asked = { run: runId, name: "state/logs/execution.jsonl" };
     const log = await wholeFile(reader.bytes("read.file", asked)).catch((error: unknown) => {

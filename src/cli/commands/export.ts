@@ -3,7 +3,7 @@ import { InterlockError } from "../../client/client.js";
 import { archivedBy, writeExport } from "../../client/export-run.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../terminal/output.js";
 import { read } from "../session/run-folder.js";
-import { withRun } from "../session/run-session.js";
+import { withRunOrFiles } from "../session/run-session.js";
 import { counted } from "../../core/text.js";
 
 /** `interlock export`: everything that is known of a run, in one archive. */
@@ -11,16 +11,18 @@ export async function exportCommand(
   id: string,
   options: { output?: string; json?: boolean },
 ): Promise<ExitCode> {
-  return withRun(id, async ({ reader, run }) => {
+  return withRunOrFiles(id, async ({ reader, run }) => {
     const { metadata } = read(id, await reader.ask("read.run", { run: id }));
     const { runId } = metadata;
-    const histories = await run.histories().catch((error: unknown) => {
+    const histories = await run?.histories().catch((error: unknown) => {
       if (!(error instanceof InterlockError)) throw error;
       printNote(`Without Temporal's history: ${error.message}`);
       return [];
     });
     const output = resolve(options.output ?? `run-${runId}.zip`);
-    const writing = archivedBy(reader, runId).then((files) => writeExport({ output, histories }, files));
+    const writing = archivedBy(reader, runId).then((files) =>
+      writeExport({ output, histories: histories ?? [] }, files),
+    );
     const names = await writing.catch((error: unknown) => {
       if (!(error instanceof InterlockError)) throw error;
       throw new CommandError(error.message, { cause: error });

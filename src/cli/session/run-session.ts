@@ -12,7 +12,7 @@ import type { RunFacts } from "../../contract/read-answers.js";
 import { isRefusedStart } from "../../contract/signed.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
-import { UsageError, CommandError, printNote } from "../terminal/output.js";
+import { UsageError, CommandError, NoTemporal, printNote } from "../terminal/output.js";
 import { pollings } from "./known-stores.js";
 import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
@@ -164,6 +164,25 @@ export async function withRun<T>(
     if (!hasCode(error, "E_RUN_NOT_FOUND")) throw error;
     if (lost === undefined) throw noSuchRun(runId, true, whereAsked(config, store));
     throw new CommandError(`${error.message} ${wayBackWords(lost)}`, { cause: error });
+  }
+}
+
+/**
+ * As `withRun`, for what a run's files say by themselves: where no Temporal answers, the files of a run of this machine are enough. `run` is
+ * undefined then, and a note says why.
+ */
+export async function withRunOrFiles<T>(
+  runId: string,
+  action: (place: Pick<RunSession, "reader"> & { readonly run?: RunHandle }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withRun(runId, action);
+  } catch (error) {
+    if (!(error instanceof NoTemporal)) throw error;
+    const { config, store } = await lookAround();
+    if (store === undefined || (await knownHere(store, runId)) === undefined) throw error;
+    printNote(`${error.message} This is what the run's files say.`);
+    return action({ reader: localReader(store, config) });
   }
 }
 

@@ -5,7 +5,8 @@ import { RESOURCE_EXHAUSTED, isNotLetIn, statusIn } from "../../client/temporal/
 import { certificateTrouble, notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
-import { acquireEmbeddedServer, isServed } from "../../embedded/server.js";
+import { TemporalCliError } from "../../embedded/find-cli.js";
+import { EmbeddedServerError, acquireEmbeddedServer, isServed } from "../../embedded/server.js";
 import { defined } from "../../core/defined.js";
 import type { Traces } from "../../instruments/traces.js";
 import type { Store } from "../../store/store.js";
@@ -208,7 +209,7 @@ async function awayWords(served: Store | undefined): Promise<string> {
 /** The store's own server, where no other one is configured. */
 async function embeddedServer(config: Config, store: Store | undefined, signal: AbortSignal) {
   if (config.temporal !== undefined || store === undefined) return undefined;
-  return acquireEmbeddedServer({
+  const acquiring = acquireEmbeddedServer({
     ...defined({ cliPath: config.temporalCli }),
     pathVariable: config.pathVariable,
     cacheDir: config.cacheDir,
@@ -217,6 +218,10 @@ async function embeddedServer(config: Config, store: Store | undefined, signal: 
     searchAttributes: SEARCH_ATTRIBUTES,
     onProgress: printNote,
     signal,
+  });
+  return acquiring.catch((error: unknown) => {
+    const isNone = error instanceof TemporalCliError || error instanceof EmbeddedServerError;
+    throw isNone ? new NoTemporal(error.message, { cause: error }) : error;
   });
 }
 

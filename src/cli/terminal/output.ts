@@ -19,7 +19,7 @@ export class UsageError extends Error {}
 /** A command that cannot go on for a reason the user can mend. */
 export class CommandError extends Error {}
 
-/** Nothing answers where Temporal is configured to be. */
+/** Nothing answers where Temporal is configured to be, or none of the store's own can be started. */
 export class NoTemporal extends CommandError {}
 
 /** What was asked for. Throws what `asError` makes of code and message where that is a fault. */
