@@ -7,6 +7,7 @@ import { type Result, fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
 import { type JsonObject, jsonBytes } from "../core/json.js";
 import { type WorkflowGraph, reachableNodes } from "../core/package/graph.js";
+import { unlessUnreadNow } from "../core/system-code.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import { copyEarlierFiles } from "../store/runs/earlier-files.js";
@@ -119,7 +120,7 @@ async function forkPointOf(
     await checkFiles(store, input, project, point);
     return point;
   }
-  const point = await findForkPoint(store.runs, from).catch(() => undefined);
+  const point = await findForkPoint(store.runs, from).catch(unlessUnreadNow(undefined));
   return point?.ok === true ? point.value : undefined;
 }
 

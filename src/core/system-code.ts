@@ -78,6 +78,14 @@ export function isUnreadNow(code: string | undefined): code is string {
   return isDenied(code) || mayPass(code);
 }
 
+/** For a `catch`: `none` in the place of what is damaged; what cannot be read now is thrown on, for it may be whole. */
+export function unlessUnreadNow<T>(none: T): (error: unknown) => T {
+  return (error) => {
+    if (isUnreadNow(systemCode(error))) throw error;
+    return none;
+  };
+}
+
 /** What was thrown while a file of ours was read, in words: with what helps where the system does not let it be read. */
 export function readingWords(error: unknown): string {
   const code = systemCode(error);

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonAnswers } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
+import { unlessUnreadNow } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 import { NotOurFile, openOwnFile } from "../store/disk/own-file.js";
 import { sha256 } from "../store/disk/sha256.js";
@@ -32,7 +33,7 @@ export async function openFile(
     fd = openOwnFile(join(dir, ...asked.name.split("/")), "read");
   } catch (error) {
     if (error instanceof NotOurFile) return fail("E_INTERNAL", error.message);
-    return unknown; // it was there a moment ago
+    return unlessUnreadNow(unknown)(error); // it was there a moment ago
   }
   const { ino, size, mtimeMs } = fstatSync(fd);
   return ok({

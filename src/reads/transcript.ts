@@ -11,6 +11,7 @@ import type {
 import { type Result, fail, ok } from "../core/errors.js";
 import { type JsonValue, fieldOf, jsonIn, objectOf } from "../core/json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
+import { unlessUnreadNow } from "../core/system-code.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
@@ -51,7 +52,8 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
 }
 
 export async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
-  const entries = await readdir(join(files.dir, "conversation"), { withFileTypes: true }).catch(() => []);
+  const dir = join(files.dir, "conversation");
+  const entries = await readdir(dir, { withFileTypes: true }).catch(unlessUnreadNow([]));
   const names = entries.flatMap((entry) =>
     entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
   );

@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import { ok } from "../core/errors.js";
+import { newestOf } from "./packages/package-store.js";
 import type { StrayRuns } from "./runs/prune-runs.js";
 import type { Store } from "./store.js";
 import { removeOldUploads } from "./uploads.js";
@@ -47,10 +48,11 @@ export async function collectGarbage(
 async function unusedPackages(store: Store, before: Date): Promise<readonly string[]> {
   const used = new Set((await store.runs.listAllRuns()).map(({ packageId }) => packageId));
   const unused: string[] = [];
-  for (const { packageId, name, dir } of await store.packages.list()) {
+  const installed = await store.packages.list();
+  for (const { packageId, name, dir } of installed) {
     if (used.has(packageId) || lstatSync(dir).mtime >= before) continue;
-    const newest = await store.packages.resolve(name);
-    if (newest.ok && newest.value !== packageId) unused.push(packageId);
+    const newest = newestOf(installed.filter((each) => each.name === name));
+    if (newest?.packageId !== packageId) unused.push(packageId);
   }
   return unused;
 }

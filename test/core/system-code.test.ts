@@ -9,6 +9,7 @@ import {
   systemCode,
   systemWords,
   unreadFault,
+  unlessUnreadNow,
   unreadNow,
   wordsOf,
   writeRemedy,
@@ -72,6 +73,12 @@ test("what cannot be read now is a fault that is tried again; any other code say
   expect(unreadFault("a.md", "EIO")).toEqual({ ok: false, error: { code: "E_INTERNAL", message } });
   expect(unreadFault("a.md", "EACCES")).toBeUndefined();
   expect(unreadFault("a.md", undefined)).toBeUndefined();
+});
+
+test("what is damaged may count as none, and what cannot be read now may not", () => {
+  const orNone = unlessUnreadNow("none");
+  for (const code of ["EMFILE", "EACCES"]) expect(() => orNone(thrown(code))).toThrow(code);
+  expect([orNone(thrown("ENOENT")), orNone(new Error("no JSON"))]).toEqual(["none", "none"]);
 });
 
 test("what belongs to somebody else is denied; a disk that is only read is something else", () => {

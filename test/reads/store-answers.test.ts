@@ -97,3 +97,33 @@ test.each(["", ...FILES.filter((file) => file !== "live")])(
     });
   },
 );
+
+test("a folder of conversations that cannot be read now is not one that holds none", async () => {
+  const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+  const run = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }));
+  const folder = join(store.dir, "projects", run.projectId, "runs", run.runId, "conversation");
+  const visits = () => new StoreAnswers({ store }).page("read.visits", { question: { run: run.runId } });
+  expect(await visits()).toMatchObject({ ok: true });
+  await mkdir(folder, { recursive: true });
+  await withoutRights(dirname(store.dir), async () => {
+    await chmod(folder, 0);
+    const message: unknown = expect.stringContaining("cannot be read now (EACCES)");
+    expect(await visits()).toMatchObject({ error: { code: "E_INTERNAL", message } });
+    await chmod(folder, 0o700);
+  });
+});
+
+test("a file of a run that cannot be read now is not one that the run does not have", async () => {
+  const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+  const run = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }));
+  const name = "state/workflow.md";
+  const path = join(store.dir, "projects", run.projectId, "runs", run.runId, name);
+  const file = () => new StoreAnswers({ store }).page("read.file", { question: { run: run.runId, name } });
+  expect(await file()).toMatchObject({ ok: true });
+  await withoutRights(dirname(store.dir), async () => {
+    await chmod(path, 0);
+    const message: unknown = expect.stringContaining("cannot be read now (EACCES)");
+    expect(await file()).toMatchObject({ error: { code: "E_INTERNAL", message } });
+    await chmod(path, 0o700);
+  });
+});

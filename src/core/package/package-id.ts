@@ -1,6 +1,7 @@
 const MAX_SLUG_CHARS = 40;
 const MAX_VERSION_CHARS = 30;
 const DIGEST_CHARS = 16;
+const NAMELESS = "package";
 
 /**
  * The id under which a package is installed: `<name>-<version>-<digest>`. Name and version are there for
@@ -22,7 +23,7 @@ export function archiveNameOf({
 }
 
 function releaseOf(name: string, version: string): string {
-  const slug = slugOf(name) || "package";
+  const slug = slugOf(name) || NAMELESS;
   const release = plain(version, /[^a-z0-9.]+/g, MAX_VERSION_CHARS) || "0";
   return `${slug}-${release}`;
 }
@@ -30,6 +31,12 @@ function releaseOf(name: string, version: string): string {
 /** Whether a text can be the id of an installed package: one visible file name, nothing that leads elsewhere. */
 export function isPackageId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(text);
+}
+
+/** Whether what is installed under an id may be meant by a name, or by `name@version`. */
+export function mayBeCalled(packageId: string, named: string): boolean {
+  const names = [named, named.replace(/@[^@]*$/, "")];
+  return names.some((name) => packageId.startsWith(`${slugOf(name) || NAMELESS}-`));
 }
 
 /** A name in small letters, digits and dashes, at most 40; empty where nothing of it is left. */

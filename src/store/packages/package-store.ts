@@ -7,8 +7,8 @@ import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
-import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
-import { requireSystemCode, writeRemedy } from "../../core/system-code.js";
+import { isPackageId, mayBeCalled, packageIdOf } from "../../core/package/package-id.js";
+import { requireSystemCode, writeRemedy, unreadNow } from "../../core/system-code.js";
 import { syncDirectory } from "../disk/atomic-file.js";
 import { withFileLock, withFileLockUnless } from "../disk/fenced-lock.js";
 import { standsThere } from "../disk/own-file.js";
@@ -45,14 +45,14 @@ export interface PackageStore {
    * `details.findings[]`; `E_INTERNAL` when the store cannot be written.
    */
   install(source: string): Promise<Result<Installation>>;
-  /** Faults: `E_PACKAGE_NOT_FOUND`, `E_PACKAGE_INVALID` (somebody changed it on disk). */
+  /** Faults: `E_PACKAGE_NOT_FOUND`, `E_PACKAGE_INVALID` (somebody changed it on disk), `E_INTERNAL` (it cannot be read now). */
   open(packageId: string): Promise<Result<LoadedPackage>>;
   /**
-   * The id of an installed package, by that id, by its name or by `name@version`: of several the newest version (SemVer), and of
-   * that version the one that was installed last. `preferred` is taken where it is one of them. Fault: `E_PACKAGE_NOT_FOUND`.
+   * The id of an installed package, by that id, by its name or by `name@version`: of several the one that `newestOf` says, unless
+   * `preferred` is one of them. Faults: `E_PACKAGE_NOT_FOUND`; `E_INTERNAL` where one that may be meant cannot be read now.
    */
   resolve(named: string, preferred?: string): Promise<Result<string>>;
-  /** Sorted by id. */
+  /** Sorted by id, without those that cannot be read now. */
   list(): Promise<readonly InstalledPackage[]>;
   /** The SHA-256 of an installed package's content; undefined where there is none. */
   digest(packageId: string): Promise<string | undefined>;
@@ -130,25 +130,20 @@ class DirectoryPackageStore implements PackageStore {
   }
 
   async list(): Promise<readonly InstalledPackage[]> {
-    const names = standsThere(this.packagesDir) ? await readdir(this.packagesDir) : [];
-    const packages: InstalledPackage[] = [];
-    for (const name of names) {
-      const item = await this.describe(name);
-      if (item !== undefined) packages.push(item);
-    }
-    return packages.sort((a, b) => (a.packageId < b.packageId ? -1 : 1));
+    return (await this.described()).installed;
   }
 
   async resolve(named: string, preferred?: string): Promise<Result<string>> {
     if ((await this.find(named)) !== undefined) return ok(named);
-    const candidates = (await this.list()).filter(
+    const { installed, unread } = await this.described();
+    const candidates = installed.filter(
       ({ name, version }) => name === named || `${name}@${version}` === named,
     );
     if (candidates.some(({ packageId }) => packageId === preferred)) return ok(preferred ?? named);
-    const newest = candidates
-      .map((item) => ({ ...item, installedAt: statSync(item.dir).mtimeMs }))
-      .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
-      .at(-1);
+    for (const [packageId, { code }] of unread)
+      if (mayBeCalled(packageId, named))
+        return fail("E_INTERNAL", unreadNow(`packages/${packageId}/${MANIFEST_FILE}`, code));
+    const newest = newestOf(candidates);
     return newest === undefined ? unknown(named) : ok(newest.packageId);
   }
 
@@ -280,11 +275,35 @@ class DirectoryPackageStore implements PackageStore {
     return { dir, stamp: [entry.dev, entry.ino, entry.ctimeNs, entry.mtimeNs].join("-") };
   }
 
+  /** All packages, sorted by id; beside them those of which that cannot be said now. */
+  private async described(): Promise<{
+    readonly installed: readonly InstalledPackage[];
+    readonly unread: ReadonlyMap<string, PackageUnreadNow>;
+  }> {
+    const installed: InstalledPackage[] = [];
+    const unread = new Map<string, PackageUnreadNow>();
+    const names = standsThere(this.packagesDir) ? await readdir(this.packagesDir) : [];
+    for (const name of names.sort()) {
+      try {
+        const item = await this.describe(name);
+        if (item !== undefined) installed.push(item);
+      } catch (error) {
+        if (!(error instanceof PackageUnreadNow)) throw error;
+        unread.set(name, error);
+      }
+    }
+    return { installed, unread };
+  }
+
+  /** Undefined for what is none. Throws `PackageUnreadNow`. */
   private async describe(packageId: string): Promise<InstalledPackage | undefined> {
     const dir = (await this.find(packageId))?.dir;
     if (dir === undefined) return undefined;
-    const bytes = await readPackageFile(dir, MANIFEST_FILE, MAX_MANIFEST_BYTES).catch(() => undefined);
-    const { value: manifest, findings } = checkManifest(Buffer.from(bytes ?? []).toString("utf8"));
+    const bytes = await readPackageFile(dir, MANIFEST_FILE, MAX_MANIFEST_BYTES).catch((error: unknown) => {
+      if (error instanceof PackageUnreadNow) throw error;
+      return new Uint8Array();
+    });
+    const { value: manifest, findings } = checkManifest(Buffer.from(bytes).toString("utf8"));
     if (manifest === undefined || findings.some(isError)) return undefined;
     return { packageId, name: manifest.name, version: manifest.version, dir };
   }
@@ -297,6 +316,14 @@ class DirectoryPackageStore implements PackageStore {
     if (this.opened.size > MAX_OPEN_PACKAGES && oldest !== undefined) this.opened.delete(oldest);
     return loaded;
   }
+}
+
+/** Of the packages of one name the newest version (SemVer), and of that version the one that was installed last. */
+export function newestOf(packages: readonly InstalledPackage[]): InstalledPackage | undefined {
+  return packages
+    .map((item) => ({ ...item, installedAt: statSync(item.dir).mtimeMs }))
+    .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
+    .at(-1);
 }
 
 interface FoundPackage {

@@ -1,5 +1,6 @@
 import { type Result, fail, ok } from "../../core/errors.js";
 import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
+import { unlessUnreadNow } from "../../core/system-code.js";
 import { excerpt, listSome } from "../../core/text.js";
 import type { Blobs } from "./blobs.js";
 import type { Boundary } from "./boundaries.js";
@@ -74,17 +75,17 @@ async function writtenBy(
   return written;
 }
 
-/** Nothing of a source whose files are gone: a run that is forked from is not pruned, but a folder may be lost. */
+/** Nothing of a source whose files are gone or damaged: a run that is forked from is not pruned, but a folder may be lost. */
 async function writtenBefore(
   runs: RunManager,
   { runId, visit }: NonNullable<RunMetadata["forkedFrom"]>,
 ): Promise<WrittenFiles> {
   const run = await runs.findRun(runId);
   const files = run.ok ? await runs.openFiles(run.value.projectId, runId) : run;
-  const boundaries = files.ok ? await files.value.boundaries.all().catch(() => []) : [];
+  const boundaries = files.ok ? await files.value.boundaries.all().catch(unlessUnreadNow([])) : [];
   const calls = boundaries.find((each) => each.visit === visit)?.calls;
   return run.ok && files.ok && calls !== undefined
-    ? writtenBy(runs, run.value, files.value, calls).catch(() => new Map())
+    ? writtenBy(runs, run.value, files.value, calls).catch(unlessUnreadNow(new Map()))
     : new Map();
 }
 

@@ -6,8 +6,10 @@ import {
   openSessionFolder,
   readManifest,
 } from "../../../src/store/runs/bundle-session.js";
+import { defined } from "../../../src/core/defined.js";
+import { findForkPoint } from "../../../src/store/runs/fork-point.js";
 import { openStore } from "../../../src/store/store.js";
-import { temporaryDirectory, validPackage } from "../../fakes/package-fixture.js";
+import { temporaryDirectory, validPackage, writePackage } from "../../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../../fakes/run-world.js";
 
 /** Which calls fail, and with what. A full disk cannot be had otherwise. */
@@ -190,3 +192,43 @@ test.each(["EMFILE", "EIO", "ESTALE"])(
     expect(await cold.packages.open(packageId)).toMatchObject({ ok: true });
   },
 );
+
+test("a fork of a fork is told that the files of the runs before cannot be read now, not that there are none", async () => {
+  const world = await openRunWorld(validPackage());
+  const begun = async (from?: { runId: string; visit: number }) => {
+    const begin = from && { from, document, variables: {} };
+    const run = valueOf(
+      await world.store.runs.createRun({ ...world, activeAgentId: "author", ...defined({ begin }) }),
+    );
+    const files = valueOf(await world.store.runs.openFiles(run.projectId, run.runId));
+    const { bytes } = valueOf(await files.state.read());
+    await files.boundaries.keepBeginning({ next: "draft", timestamp: MANIFEST.createdAt }, bytes);
+    return { runId: run.runId, bytes };
+  };
+  let document: Uint8Array = Buffer.from("");
+  const { runId: first, bytes } = await begun();
+  document = bytes;
+  const { runId: second } = await begun({ runId: first, visit: 0 });
+  const { runs } = await openStore(world.store.dir);
+  for (const path of [`${first}/boundaries.jsonl`, `${first}/calls.jsonl`]) {
+    disk.trouble = { call: "openSync", path, code: "EMFILE" };
+    await expect(findForkPoint(runs, { runId: second })).rejects.toThrow("EMFILE");
+  }
+  disk.trouble = undefined;
+  expect(await findForkPoint(runs, { runId: second })).toMatchObject({ ok: true });
+});
+
+test("a package that cannot be read now is not unknown by its name, nor an earlier version of it the newest", async () => {
+  const { store, dir, packageId: old } = await openRunWorld(validPackage());
+  const files = validPackage();
+  const newer = { ...files, "bmad.json": { ...files["bmad.json"], version: "2.0.0" } };
+  const { packageId } = valueOf(await store.packages.install(await writePackage(join(dir, "newer"), newer)));
+  const named = (name: string) => store.packages.resolve(name);
+  expect(await named("Tiny Story")).toEqual({ ok: true, value: packageId });
+  disk.trouble = { call: "openSync", path: packageId, code: "EIO" };
+  const message: unknown = expect.stringContaining(`${packageId}/bmad.json cannot be read now (EIO)`);
+  for (const name of ["Tiny Story", "Tiny Story@2.0.0"])
+    expect(await named(name)).toMatchObject({ error: { code: "E_INTERNAL", message } });
+  expect(await named("another")).toMatchObject({ error: { code: "E_PACKAGE_NOT_FOUND" } });
+  expect((await store.packages.list()).map((each) => each.packageId)).toEqual([old]);
+});
