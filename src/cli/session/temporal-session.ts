@@ -6,7 +6,12 @@ import { certificateTrouble, notLetIn } from "../../client/temporal/temporal-wor
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import { TemporalCliError } from "../../embedded/find-cli.js";
-import { EmbeddedServerError, acquireEmbeddedServer, isServed } from "../../embedded/server.js";
+import {
+  type EmbeddedServer,
+  EmbeddedServerError,
+  acquireEmbeddedServer,
+  isServed,
+} from "../../embedded/server.js";
 import { defined } from "../../core/defined.js";
 import type { Traces } from "../../instruments/traces.js";
 import type { Store } from "../../store/store.js";
@@ -209,19 +214,27 @@ async function awayWords(served: Store | undefined): Promise<string> {
 /** The store's own server, where no other one is configured. */
 async function embeddedServer(config: Config, store: Store | undefined, signal: AbortSignal) {
   if (config.temporal !== undefined || store === undefined) return undefined;
-  const acquiring = acquireEmbeddedServer({
+  return embeddedServerIn(store.dir, config, signal).catch((error: unknown) => {
+    const isNone = error instanceof TemporalCliError || error instanceof EmbeddedServerError;
+    throw isNone ? new NoTemporal(error.message, { cause: error }) : error;
+  });
+}
+
+/** The embedded server of a directory, started where none runs. */
+export function embeddedServerIn(
+  storeDir: string,
+  config: Config,
+  signal: AbortSignal,
+): Promise<EmbeddedServer> {
+  return acquireEmbeddedServer({
     ...defined({ cliPath: config.temporalCli }),
     pathVariable: config.pathVariable,
     cacheDir: config.cacheDir,
     environment: config.fetchEnvironment,
-    storeDir: store.dir,
+    storeDir,
     searchAttributes: SEARCH_ATTRIBUTES,
     onProgress: printNote,
     signal,
-  });
-  return acquiring.catch((error: unknown) => {
-    const isNone = error instanceof TemporalCliError || error instanceof EmbeddedServerError;
-    throw isNone ? new NoTemporal(error.message, { cause: error }) : error;
   });
 }
 

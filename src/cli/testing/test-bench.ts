@@ -1,3 +1,4 @@
+import { embeddedServerIn } from "../session/temporal-session.js";
 import { unlessAborted } from "../../client/temporal/abortable.js";
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -6,14 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
-import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import type { StoreReader } from "../../contract/reads.js";
-import { defined } from "../../core/defined.js";
-import { acquireEmbeddedServer } from "../../embedded/server.js";
 import { removeTree } from "../../store/packages/package-tree.js";
 import { type Store, openStore } from "../../store/store.js";
 import { type WorkerOptions, startWorker } from "../../worker.js";
-import { printNote } from "../terminal/output.js";
 import { localReader } from "../session/readers.js";
 import { IN_PASSING, installRuntime } from "../session/worker-runtime.js";
 
@@ -40,16 +37,7 @@ export interface TestPlace {
 export async function openTestBench(config: Config, signal: AbortSignal): Promise<TestBench> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), "interlock-test-")));
   try {
-    const server = await acquireEmbeddedServer({
-      ...defined({ cliPath: config.temporalCli }),
-      pathVariable: config.pathVariable,
-      cacheDir: config.cacheDir,
-      environment: config.fetchEnvironment,
-      storeDir: join(dir, "temporal"),
-      searchAttributes: SEARCH_ATTRIBUTES,
-      onProgress: printNote,
-      signal,
-    });
+    const server = await embeddedServerIn(join(dir, "temporal"), config, signal);
     installRuntime(IN_PASSING);
     let places = 0;
     return {
