@@ -24,6 +24,12 @@ const limitsSchema = z.looseObject({
   cost: z.number().optional(),
 });
 
+/** What was answered: at which node, how it begins, and by whom, where the run knows. */
+export const takenAnswerSchema = z.looseObject({
+  nodeId: z.string(),
+  begins: z.string().optional(),
+  by: z.string().optional(),
+});
 export const budgetSchema = z.looseObject({ run: limitsSchema.optional(), node: limitsSchema.optional() });
 export const progressSchema = z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() }));
 export const questionSchema = z.looseObject({
@@ -90,9 +96,7 @@ export const carriedSchema = z.looseObject({
     .array(
       z.looseObject({
         id: z.string(),
-        answer: z
-          .looseObject({ nodeId: z.string(), begins: z.string().optional(), by: z.string().optional() })
-          .optional(),
+        answer: takenAnswerSchema.optional(),
       }),
     )
     .optional(),

@@ -8,7 +8,14 @@ import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { AnswerTaken } from "./run.js";
 import { CARRIED_BOUNDS } from "./run-input.js";
-import { auditSchema, budgetSchema, progressSchema, questionSchema, usageSchema } from "./carried.js";
+import {
+  auditSchema,
+  budgetSchema,
+  progressSchema,
+  questionSchema,
+  usageSchema,
+  takenAnswerSchema,
+} from "./carried.js";
 
 /*
  * What a run says, parsed once: whoever reaches Temporal can have a workflow of a run's type, and a worker that says of it what
@@ -42,9 +49,7 @@ const runStateSchema = z.looseObject({
     .optional(),
   visit: count,
   turn: count,
-  lastAnswer: z
-    .looseObject({ nodeId: z.string(), begins: z.string().optional(), by: z.string().optional() })
-    .optional(),
+  lastAnswer: takenAnswerSchema.optional(),
   progress: progressSchema,
   audit: auditSchema,
 });

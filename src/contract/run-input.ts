@@ -40,7 +40,8 @@ const path = z
 const name = z.string().min(1).max(MAX_INPUT_NAME_CHARS);
 const runId = z.string().refine(isRunId, "must be a UUID in lower case, or be left out");
 const limit = z.int().min(1).max(MAX_LIMIT);
-const amounts = z.strictObject({
+/** What a budget limits, or is raised by. */
+export const amountsSchema = z.strictObject({
   turns: z.number().exactOptional(),
   tokens: z.number().exactOptional(),
   cost: z.number().exactOptional(),
@@ -83,7 +84,9 @@ const runFields = {
       maxAttemptsBeforeFallback: limit.exactOptional(),
     })
     .exactOptional(),
-  budget: z.strictObject({ run: amounts.exactOptional(), node: amounts.exactOptional() }).exactOptional(),
+  budget: z
+    .strictObject({ run: amountsSchema.exactOptional(), node: amountsSchema.exactOptional() })
+    .exactOptional(),
   rehearsal: z
     .strictObject({ branches: z.boolean().exactOptional(), forbiddenJump: z.boolean().exactOptional() })
     .exactOptional(),

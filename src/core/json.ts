@@ -20,8 +20,18 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
 export function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined;
 export function fieldOf(value: unknown, name: string): unknown;
 export function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined; // it has that field
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** Whether something is an object with fields, whatever they hold: no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A text, a number or a yes or no as a text; undefined for anything else. */
+export function scalarText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
 /** As `fieldOf`, where a text stands there. */

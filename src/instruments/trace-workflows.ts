@@ -8,7 +8,9 @@ import {
   OpenTelemetryOutboundInterceptor,
 } from "@temporalio/interceptors-opentelemetry/lib/workflow/index.js";
 import {
+  type ActivityInput,
   ContinueAsNew,
+  type LocalActivityInput,
   type WorkflowExecuteInput,
   type WorkflowInterceptorsFactory,
   workflowInfo,
@@ -27,6 +29,14 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     const span = tracer.startSpan(name, {}, parent);
     return { span, inside: trace.setSpan(parent, span) };
   };
+  const schedule = <I extends ActivityInput | LocalActivityInput>(
+    input: I,
+    next: (input: I) => Promise<unknown>,
+  ) => {
+    const { span, inside } = startSpan(`StartActivity:${input.activityType}`, context.active());
+    const headers = context.with(inside, () => headersWithContext(input.headers));
+    return endedWith(span, next({ ...input, headers }));
+  };
   return {
     inbound: [
       {
@@ -44,16 +54,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     ],
     outbound: [
       {
-        scheduleActivity(input, next) {
-          const { span, inside } = startSpan(`StartActivity:${input.activityType}`, context.active());
-          const headers = context.with(inside, () => headersWithContext(input.headers));
-          return endedWith(span, next({ ...input, headers }));
-        },
-        scheduleLocalActivity(input, next) {
-          const { span, inside } = startSpan(`StartActivity:${input.activityType}`, context.active());
-          const headers = context.with(inside, () => headersWithContext(input.headers));
-          return endedWith(span, next({ ...input, headers }));
-        },
+        scheduleActivity: schedule,
+        scheduleLocalActivity: schedule,
         continueAsNew: (input, next) => next({ ...input, headers: headersWithContext(input.headers) }),
         getLogAttributes: (input, next) => logs.getLogAttributes(input, next),
       },

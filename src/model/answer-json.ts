@@ -1,4 +1,4 @@
-import { type JsonValue, textOf } from "../core/json.js";
+import { type JsonValue, textOf, isRecord } from "../core/json.js";
 
 /** More values, and deeper, than any answer has: what is read of them costs far more than their bytes. */
 const MAX_VALUES = 100_000;
@@ -84,8 +84,7 @@ function endOfText(json: string, start: number): number {
 }
 
 export function fieldsOf(value: unknown): Fields | undefined {
-  // An object that is no list has fields, whatever they hold.
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 /** The text of a part of a content; undefined for a part that is none, such as a thought. */

@@ -181,14 +181,13 @@ export class ModelCatalog {
       }
       return checked(entry);
     }
-    if (name !== undefined || (entryName !== undefined && this.has(entryName))) {
-      const known = entryName !== undefined && this.has(entryName);
+    if (entryName !== undefined && this.has(entryName)) {
       return {
-        missing: known
-          ? `its entry "${entryName}" of models has neither an endpoint nor a key. Set OPENAI_BASE_URL or OPENAI_API_KEY, or give it a baseUrl`
-          : `it has no model "${entryName}". Add it to models in its settings file`,
+        missing: `its entry "${entryName}" of models has neither an endpoint nor a key. Set OPENAI_BASE_URL or OPENAI_API_KEY, or give it a baseUrl`,
       };
     }
+    if (name !== undefined)
+      return { missing: `it has no model "${name}". Add it to models in its settings file` };
     const id = model ?? this.defaultId();
     if (id === undefined) return { missing: NO_MODEL_CONFIGURED };
     if (baseUrl === undefined) {

@@ -205,20 +205,25 @@ export function passesByItself({ words }: ProviderError): boolean {
   return TOKENS_OF_A_MINUTE.test(words.slice(0, MAX_LOOKED_AT));
 }
 
+/** Whether words or codes of an error have a form. */
+function says({ words, codes }: ProviderError, form: RegExp): boolean {
+  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => form.test(said));
+}
+
 const OUT_OF_QUOTA =
   /quota[ _](?:(?:is|was|has been) )?(?:exceeded|reached|exhausted)\b|\bout of (?:\w+ ){0,3}quota\b/i;
 
 /** Whether a quota is what a key may do no more by, for however long: the key is as it should be. */
-export function isOutOfQuota({ words, codes }: ProviderError): boolean {
-  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => OUT_OF_QUOTA.test(said));
+export function isOutOfQuota(error: ProviderError): boolean {
+  return says(error, OUT_OF_QUOTA);
 }
 
 const BUSY =
   /\bDEGRADED function\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\b(?:Throttling|TooManyRequests|ServiceUnavailable|ModelTimeout)Exception\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
-export function isBusy({ words, codes }: ProviderError): boolean {
-  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => BUSY.test(said));
+export function isBusy(error: ProviderError): boolean {
+  return says(error, BUSY);
 }
 
 /** Whether a server says with which option it has to be started, as llama.cpp's does of tools under 500. */
@@ -230,8 +235,8 @@ const WRONG_KEY =
   /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|\bexpired key\b|^(?:expired_key|no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
 
 /** Whether the key is at fault, where the status does not say so. */
-export function isWrongKey({ words, codes }: ProviderError): boolean {
-  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => WRONG_KEY.test(said));
+export function isWrongKey(error: ProviderError): boolean {
+  return says(error, WRONG_KEY);
 }
 
 const FILTERED =

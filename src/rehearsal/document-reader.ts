@@ -1,5 +1,5 @@
 import { parseDocument } from "yaml";
-import { type JsonValue, jsonIn } from "../core/json.js";
+import { type JsonValue, jsonIn, isRecord } from "../core/json.js";
 import { toMap } from "./untrusted.js";
 
 /** What the rehearsal reads is small; more than this is no honest front matter (the state document's bound). */
@@ -69,8 +69,7 @@ function parseYaml(yaml: string): ReadonlyMap<unknown, unknown> | undefined {
 /** A nested entry of front matter as a map, whichever way it was parsed. */
 export function asMap(value: unknown): ReadonlyMap<unknown, unknown> | undefined {
   if (value instanceof Map) return value;
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? toMap(value) : undefined;
+  return isRecord(value) ? toMap(value) : undefined;
 }
 
 /** A value of front matter as JSON, whichever way it was parsed. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldOf } from "../../src/core/json.js";
+import { fieldOf, isRecord, scalarText, type JsonValue } from "../../src/core/json.js";
 
 test.each([
   ["of an object", { a: 1 }, "a", 1],
@@ -17,4 +17,11 @@ test.each([
   ["of nothing", undefined, "a"],
 ])("no field %s is read", (_, value: unknown, name) => {
   expect(fieldOf(value, name)).toBeUndefined();
+});
+
+test("a record is an object that is no list, and a scalar has a text", () => {
+  const values = [{ a: 1 }, {}, [1], null, undefined, "text", 0, false];
+  expect(values.map(isRecord)).toEqual([true, true, false, false, false, false, false, false]);
+  const texts = [undefined, undefined, undefined, undefined, undefined, "text", "0", "false"];
+  expect(values.map((value) => scalarText(value as JsonValue | undefined))).toEqual(texts);
 });

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import { type JsonObject, type JsonValue, fieldOf, isList } from "../json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, scalarText } from "../json.js";
 import { pathVariable } from "./bundle-path.js";
 
 /** Bounds: a few keys that name each other can ask for any amount of text. */
@@ -157,8 +157,3 @@ const CONFIG_REFERENCE = /^\{config_source\}:([\w.-]+)\}?(\/[^]*)?$/;
  * stays as it is where the config has none.
  */
 const PLACEHOLDER = /\{\{[^{}]*\}\}|\{config_source\}:[\w.-]+|\{([A-Za-z_][\w.-]*)\}/g;
-
-function scalarText(value: JsonValue | undefined): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
-}

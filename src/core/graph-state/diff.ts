@@ -1,3 +1,4 @@
+import { isRecord } from "../json.js";
 import {
   type GraphState,
   GraphStateSchema,
@@ -76,8 +77,4 @@ function isSameValue(a: unknown, b: unknown): boolean {
 
 function definedEntries(record: Fields): [string, unknown][] {
   return Object.entries(record).filter(([, value]) => value !== undefined);
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { amountsSchema } from "../../contract/run-input.js";
 import { type JsonBounds, boundsProblem } from "../../core/json-bounds.js";
 import { MAX_MODELS_IN_CHAIN, MAX_USER_INPUT_BYTES } from "../../core/run/limits.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
@@ -48,11 +49,6 @@ const model = z.strictObject({
     .array(word)
     .max(MAX_MODELS_IN_CHAIN - 1)
     .exactOptional(),
-});
-const amounts = z.strictObject({
-  turns: z.number().exactOptional(),
-  tokens: z.number().exactOptional(),
-  cost: z.number().exactOptional(),
 });
 const store = { taskQueue: word };
 
@@ -111,7 +107,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
   raise: z.strictObject({
     ...run,
     scope: z.enum(["run", "node"]).exactOptional(),
-    add: amounts,
+    add: amountsSchema,
     raiseId: newRunId,
   }),
   fork: z.strictObject({
@@ -133,7 +129,9 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
     autopilot: z.boolean().exactOptional(),
     evaluateConditions: z.boolean().exactOptional(),
     storyId: word.exactOptional(),
-    budget: z.strictObject({ run: amounts.exactOptional(), node: amounts.exactOptional() }).exactOptional(),
+    budget: z
+      .strictObject({ run: amountsSchema.exactOptional(), node: amountsSchema.exactOptional() })
+      .exactOptional(),
     model: model.exactOptional(),
     rehearse: z.strictObject({ branches: z.boolean() }).exactOptional(),
   }),

@@ -1,3 +1,4 @@
+import { isRecord } from "../../core/json.js";
 import { z } from "zod";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import type { RunMetadata } from "./run-metadata.js";
@@ -106,8 +107,4 @@ export function withBeside<T extends object>(known: T, beside: object = {}): T {
     return [field, isRecord(value) && isRecord(inner) ? withBeside(inner, value) : value];
   });
   return { ...known, ...(Object.fromEntries(fields) as object) };
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

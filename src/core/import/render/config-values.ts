@@ -1,5 +1,5 @@
 import { parseYaml } from "../../documents/yaml-to-json.js";
-import { type JsonObject, type JsonValue, objectOf } from "../../json.js";
+import { type JsonObject, type JsonValue, objectOf, scalarText } from "../../json.js";
 import { cutText, oneLine } from "../../text.js";
 import { centralConfig } from "../source/customization.js";
 import { named } from "../source/findings.js";
@@ -91,7 +91,7 @@ function centralValues(tables: JsonObject): ReadonlyMap<string, readonly string[
   const found = new Map<string, string[]>();
   const parts = [objectOf(tables["core"]), ...Object.values(objectOf(tables["modules"])).map(objectOf)];
   for (const [key, value] of parts.flatMap((part) => Object.entries(part))) {
-    const text = textOf(value);
+    const text = scalarText(value);
     const known = found.get(key) ?? [];
     if (text !== undefined && !known.includes(text)) found.set(key, [...known, text]);
   }
@@ -148,7 +148,7 @@ function* valuesOf(
     if (["code", "name", "header", "subheader", "prompt", "description"].includes(key)) continue;
     const asked = promptOf(value);
     if (asked === undefined) {
-      const text = textOf(value);
+      const text = scalarText(value);
       if (text !== undefined && !Object.hasOwn(config, "code")) yield [key, text];
       continue;
     }
@@ -161,14 +161,9 @@ function* valuesOf(
 function promptOf(value: JsonValue): { readonly default: string; readonly result: string } | undefined {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return undefined;
   const prompt = value as JsonObject; // no array, as just checked
-  const usual = textOf(prompt["default"]);
+  const usual = scalarText(prompt["default"]);
   if (usual === undefined) return undefined;
-  return { default: usual, result: textOf(prompt["result"]) ?? "{value}" };
-}
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  return { default: usual, result: scalarText(prompt["result"]) ?? "{value}" };
 }
 
 function withoutRoot(value: string | undefined): string | undefined {

@@ -253,12 +253,11 @@ class GraphWalk {
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;
         const [only, ...others] = step.steps;
-        if (others.length > 0 && this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to)))
-          continue;
+        const isKnown = step.steps.some((to) => this.found.leads(path, to));
+        if (others.length > 0 && isKnown) continue;
         const isEarlier = only !== undefined && comesBefore(only, path);
         const isBack = isEarlier && directive.label === "back" && !isOfOther(source.body, line.text, step);
         if (step.form === "number" && namesFiles && !isBack) {
-          const isKnown = this.found.edgesFrom(path).some(({ to }) => step.steps.includes(to));
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);
         } else if (only !== undefined && others.length === 0)
           this.found.connect(path, only, line.number, directive);
