@@ -112,8 +112,6 @@ export interface GraphNode {
   readonly visits: number;
   /** The run stands here; of one that has failed: it has failed here. */
   readonly isCurrent: boolean;
-  /** It is among the completed steps. */
-  readonly isDone: boolean;
 }
 
 export interface GraphEdge {

@@ -89,7 +89,6 @@ function saveArguments(
         variables: [],
         transitions: [],
         headings: steps.map(({ number, goal }) => ({ level: 1, text: `${number}. ${goal}` })),
-        readable: true,
       },
       inputs: [],
       said: [...shells.said, ...questions.map((text) => `${text} (a placeholder answers)`)],

@@ -28,8 +28,6 @@ export interface StepDeclaration {
   readonly variables: readonly VariableDeclaration[];
   readonly transitions: readonly TransitionHint[];
   readonly headings: readonly Heading[];
-  /** False when the front matter is missing or was refused: then only the brief is known. */
-  readonly readable: boolean;
 }
 
 interface Heading {
@@ -48,7 +46,6 @@ export function readStep(text: string): StepDeclaration {
     variables: uniqueByName(read("setsVariables").flatMap(variableOf)),
     transitions: read("transitions").flatMap(transitionOf),
     headings: headingsOf(body),
-    readable: data !== undefined,
   };
 }
 

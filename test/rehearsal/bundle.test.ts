@@ -192,7 +192,6 @@ test.each(["a.json", "gate.JSON", "d.excalidraw", "n.ipynb"])("the placeholder o
     variables: [],
     transitions: [],
     headings: [],
-    readable: true,
   };
   const text = placeholder(
     { declared: name, path: name },

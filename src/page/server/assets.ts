@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { unlessUnreadNow } from "../../core/system-code.js";
 import { builtFile } from "../../package-place.js";
 
 /** A file of the page, as it is sent. */
@@ -24,11 +25,11 @@ export const BUILT_PAGE = builtFile("page/web");
 
 /**
  * The files of a folder by the paths under which they are served, read once: no path of a request ever leads into a file system. The
- * page itself is `/` as well. Empty where there is no build.
+ * page itself is `/` as well. Empty where there is no build; rejects where it cannot be read now.
  */
 export async function loadAssets(dir: string): Promise<ReadonlyMap<string, Asset>> {
   const assets = new Map<string, Asset>();
-  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(dir, { withFileTypes: true }).catch(unlessUnreadNow([]));
   for (const entry of entries) {
     const type = TYPES.get(extname(entry.name));
     if (!entry.isFile() || type === undefined) continue;

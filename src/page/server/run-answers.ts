@@ -91,11 +91,10 @@ export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">
 function graphOn(
   graph: WorkflowGraph,
   course: RunCourse,
-  state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "stepsCompleted" | "allowedNext" | "below">,
+  state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "allowedNext" | "below">,
   conversations: ReadonlySet<string>,
 ): RunGraph {
   const entered = new Map(course.entered.map(({ nodeId, count }) => [nodeId, count]));
-  const done = new Set(state.stepsCompleted);
   const isOpen = !isOverPhase(state.phase);
   const lasts = state.visit > course.visitCount ? state.currentNodeId : undefined;
   const countOf = (moves: RunCourse["moves"], edge: Pick<GraphEdge, "from" | "to">): number =>
@@ -111,7 +110,6 @@ function graphOn(
       ...defined({ title, agentId }),
       visits: (entered.get(id) ?? 0) + (lasts === id ? 1 : 0),
       isCurrent: state.phase !== "completed" && id === state.currentNodeId,
-      isDone: done.has(id),
     })),
     edges: graph.edges.map((edge) => ({
       ...edgeFacts(edge),
