@@ -88,6 +88,7 @@ test.each(["", ...FILES.filter((file) => file !== "live")])(
           said.push(answer.ok ? Buffer.from(answer.value.base64, "base64").toString() : answer.error.message);
         }
       }
+      expect(said.join("\n")).toContain("EACCES");
       for (const each of said) {
         if (!/EACCES/.test(each)) continue;
         expect(each).toMatch(/see to its permissions/i);
