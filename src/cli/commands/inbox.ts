@@ -1,7 +1,7 @@
 import type { InterlockClient, OpenQuestion, QuestionEvent, QuestionFilter } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
-import { firstLine } from "../../core/run/listed-texts.js";
+import { directoryName, firstLine } from "../../core/run/listed-texts.js";
 import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
@@ -174,7 +174,7 @@ async function storedQuestions(store: Store, filter: QuestionFilter): Promise<re
   for (const run of (await store.runs.surveyRuns()).runs) {
     if (run.phase !== "waiting-user") continue;
     const root = await store.runs.projectRoot(run.projectId);
-    const project = root.ok ? root.value.split("/").at(-1) : undefined;
+    const project = root.ok ? directoryName(root.value) : undefined;
     if (filter.project !== undefined && ![run.projectId, project].includes(filter.project)) continue;
     const files = await store.runs.openFiles(run.projectId, run.runId);
     const status = files.ok ? await files.value.status.read().catch(() => undefined) : undefined;

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
+import { someAtOnce } from "../../core/some-at-once.js";
 import { counted, excerpt } from "../../core/text.js";
 import { type Result, fail } from "../../core/errors.js";
 import type { JsonAnswers, StoredPackage, StoredRun } from "../../contract/reads.js";
@@ -147,10 +148,11 @@ async function closedByTemporal(
   });
 }
 
+const ASKED_AT_ONCE = 16;
+
 async function closedOf({ client }: TemporalSession, runs: readonly StoredRun[]): Promise<string[]> {
   const { hasCode } = await import("../../client/temporal/interlock-error.js");
-  const closed: string[] = [];
-  for (const { runId } of runs) {
+  const asked = await someAtOnce(runs, ASKED_AT_ONCE, async ({ runId }) => {
     const why = await client
       .handle(runId)
       .closedBy()
@@ -158,7 +160,7 @@ async function closedOf({ client }: TemporalSession, runs: readonly StoredRun[])
         if (hasCode(error, "E_RUN_NOT_FOUND")) return undefined; // it can be restored
         throw error;
       });
-    if (why !== undefined) closed.push(runId);
-  }
-  return closed;
+    return why === undefined ? [] : [runId];
+  });
+  return asked.flat();
 }

@@ -219,7 +219,8 @@ async function forgetPruned({ store, session: { client } }: Place): Promise<void
     return { runId, workflowId: workflowIdOfRun({ runId, workflowId }) };
   });
   const known = await client.knowsOf(runs.map(({ workflowId }) => workflowId));
-  for (const run of runs) if (known.has(run.workflowId)) await client.forget(run);
+  const left = runs.filter(({ workflowId }) => known.has(workflowId));
+  await someAtOnce(left, ASKED_AT_ONCE, (run) => client.forget(run));
 }
 
 function ruleOf({ olderThan, keep }: PruneOptions, now: Date): PruneRule {

@@ -31,6 +31,7 @@ import {
 import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
 import { tableLines } from "../terminal/table.js";
+import { directoryName } from "../../core/run/listed-texts.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import { interruption } from "../terminal/interruption.js";
 
@@ -207,7 +208,7 @@ async function projectNamesOf(store: Store, { runs }: RunSurvey): Promise<Readon
   for (const { projectId } of runs) {
     if (names.has(projectId)) continue;
     const root = await store.runs.projectRoot(projectId);
-    if (root.ok) names.set(projectId, root.value.split("/").at(-1) ?? projectId);
+    if (root.ok) names.set(projectId, directoryName(root.value));
   }
   return names;
 }

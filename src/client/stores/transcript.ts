@@ -103,11 +103,11 @@ export async function readResults(
   const ids = transcript
     .flatMap(({ entries }) => entries)
     .flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : []));
-  const results = new Map<string, JsonValue>();
-  for (let from = 0; from < ids.length; from += MAX_ASKED_CALLS) {
-    const calls = ids.slice(from, from + MAX_ASKED_CALLS);
-    const answer = valueOf(await reader.ask("read.results", { run, calls }));
-    for (const { id, result } of answer.results) results.set(id, result);
-  }
-  return results;
+  const pages = Array.from({ length: Math.ceil(ids.length / MAX_ASKED_CALLS) }, (_, page) =>
+    ids.slice(page * MAX_ASKED_CALLS, (page + 1) * MAX_ASKED_CALLS),
+  );
+  const answers = await someAtOnce(pages, ASKED_AT_ONCE, async (calls) =>
+    valueOf(await reader.ask("read.results", { run, calls })),
+  );
+  return new Map(answers.flatMap(({ results }) => results.map(({ id, result }) => [id, result])));
 }
