@@ -16,6 +16,7 @@ export async function listening(
   place: { readonly host: string; readonly port: number },
 ): Promise<Listening> {
   boundConnections(server);
+  server.maxHeadersCount = 0; // their bytes are bounded; beyond a number they would be passed over, also those that say who asks
   server.listen({ ...place, exclusive: true });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // a TCP server that listens has such an address

@@ -219,6 +219,7 @@ describe("what another page can make a browser send does not", () => {
     "",
     "Host: 127.0.0.1:PORT\r\nHost: evil.test\r\n",
     "Host: evil.test\r\nHost: 127.0.0.1:PORT\r\n",
+    `Host: 127.0.0.1:PORT\r\n${"x:\r\n".repeat(2_100)}Host: evil.test\r\n`,
   ])("no name, or two: %j", async (lines) => {
     const socket = connect(gatePort, "127.0.0.1");
     socket.write(`GET / HTTP/1.1\r\n${lines.replace("PORT", String(gatePort))}Connection: close\r\n\r\n`);
