@@ -1,6 +1,6 @@
 import { textOf } from "../core/json.js";
 import { type Fields, answerOrNone, fieldsOf, unlisted } from "./answer-json.js";
-import { MAX_LOOKED_AT } from "./provider-error.js";
+import { MAX_LOOKED_AT, isUsedUp } from "./provider-error.js";
 
 /** What they say of a request that has too many bytes: a number there is none of tokens. */
 const OF_ITS_BYTES =
@@ -65,6 +65,19 @@ const ANSWER_MISREAD = /tokens remaining (?:after|in)\b/;
 const ANSWER_TOO_LONG =
   /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens|^(?!.*(?:context|prompt|input|conversation|sequence|\+|\b(?:messages?|total|sum|plus|(?:your|the) request)\b)).*(?:max(?:imum)?[ _]?(?:completion_?|output_?|new_?)?tokens|(?:output|completion) tokens)\b.{0,40}(?:\bexceeds?\b|\breduce the length of (?:the )?(?:max|output|completion))/;
 
+/** What may be said of one in words that nobody here knows. */
+const MAY_BE_TOO_LONG: readonly RegExp[] = [
+  /\b(?:tokens|token (?:count|length|size)|context(?:[ _-](?:length|window|size|limit))?|sequence(?: length)?|max_(?:seq|model)_len\w*|kv cache)\b.{0,40}\b(?:exceed\w*|exceeds|(?:longer|larger|greater|bigger|more) than|too (?:long|large|big)|reached|is full|exhausted)/,
+  /\bexceed\w*\b.{0,40}\b(?:(?:input|prompt|total|context) tokens|max context|max_(?:seq|model)_len\w*|token limit)/,
+  /\b(?:prompt|inputs?|history|conversation|query|request|sequence)\b(?: \w+){0,4} (?:too (?:long|large|big)|(?:longer|larger|bigger) than)\b/,
+  /\b(?:prompt|inputs?|request|conversation)\b.{0,60}\b\d{3,9} (?:input )?tokens\b.{0,60}\b\d{3,9}\b/,
+  /\bsupports at most \d{3,9} input tokens\b|input_tokens\b.{0,60} > \d{3,9}/,
+  /\b(?:fit|too big)\b.{0,30}\bcontext\b|\bnot enough context\b/,
+  /上下文.{0,20}(?:最大|超)|(?:输入|内容).{0,10}过长|превышен.{0,60}(?:контекст|токен)|コンテキスト.{0,20}超/,
+];
+const OF_SOMETHING_ELSE =
+  /\b(?:images?|audio|video|files?|names?|descriptions?|tools?|ids?|urls?|headers?|authentication|deadline|cancell?ed|stop sequences?)\b/;
+
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [
   /n_ctx\W{0,5}(\d[\d,]*)/,
@@ -86,6 +99,8 @@ const NAMED_LENGTH: readonly RegExp[] = [
   /(?:cannot exceed|\blength exceeds) (\d[\d,]*)/,
 ];
 
+const GUESSED = { contextTokens: undefined, isGuess: true } as const;
+
 const OF_BYTES = /^ ?(?:bytes|[kmg]i?b\b)/;
 
 /** Other statuses say something else, whatever the words. */
@@ -102,14 +117,14 @@ export interface SaidByProvider {
 
 /**
  * Whether a provider has refused a request because it is longer than the model's context, and how many tokens that has
- * where it says so. Undefined for every other refusal.
+ * where it says so. Undefined for every other refusal. `isGuess`: its words are none that are known.
  */
 export function readOverflow({
   status,
   words,
   codes,
   body,
-}: SaidByProvider): { readonly contextTokens: number | undefined } | undefined {
+}: SaidByProvider): { readonly contextTokens: number | undefined; readonly isGuess?: true } | undefined {
   if (status !== undefined && !STATUSES.has(status)) return undefined;
   if (status === 413 && words.trim() === "") return { contextTokens: undefined }; // the status says it alone
   const error = errorFields(body);
@@ -123,8 +138,11 @@ export function readOverflow({
   if (BEYOND_PLAN.test(text)) return { contextTokens: PLAN_TOKENS };
   if (status === 429) return undefined;
   const others = [TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_MISREAD, ANSWER_TOO_LONG];
-  if (others.some((said) => said.test(text))) return undefined;
-  if (!TOO_LONG.some((said) => said.test(text))) return undefined;
+  if (others.some((said) => said.test(text)) || isUsedUp({ words, codes })) return undefined;
+  if (!TOO_LONG.some((said) => said.test(text))) {
+    const mayBe = status !== undefined && status !== 500 && !OF_SOMETHING_ELSE.test(text);
+    return mayBe && MAY_BE_TOO_LONG.some((said) => said.test(text)) ? GUESSED : undefined;
+  }
   const field = error?.["n_ctx"];
   return { contextTokens: typeof field === "number" ? field : lengthIn(text) };
 }

@@ -403,6 +403,42 @@ describe("a refusal because the request is longer than the context is known, wit
   });
 });
 
+describe("a refusal of a length in words that nobody here knows is taken for one, of this conversation alone", () => {
+  test.each([
+    "Exceeded maximum allowed input tokens 131072, got 140000",
+    "Prompt exceeds max context",
+    "Prompt has 9000 tokens, but the model only supports 8192",
+    "input_tokens (9000) + max_tokens (1000) > 8192",
+    "sequence length 9000 exceeds max 8192",
+    "This model supports at most 8192 input tokens, got 9000",
+    "max_seq_len exceeded: 9000 > 8192",
+    "Model context limit reached",
+    "Message history is too long",
+    "Payload exceeds the model's token limit",
+    "The request was too big: 9000 tokens requested, 8192 available",
+    "the prompt is too big for the context",
+    "KV cache is full",
+    "Превышен максимальный размер контекста",
+    "コンテキスト長を超えています",
+  ])("%s", (message) => {
+    const expected = { code: "LLM_CONTEXT_EXCEEDED", contextTokens: undefined, isGuess: true };
+    expect(refusal(400, said(message))).toMatchObject(expected);
+    expect(refusal(500, said(message)).retryable).toBe(true); // of a server that has failed
+  });
+
+  test.each([
+    "context deadline exceeded",
+    "Tool name is too long: 65 > 64",
+    "Authentication token is too long",
+    "Too many tools: 200 > 128",
+    "The request's tools are larger than what is taken",
+    "monthly token limit exceeded",
+    "temperature exceeds 2",
+  ])("and not where it is of something else: %s", (message) => {
+    expect(refusal(400, said(message)).code).toBe("LLM_HTTP_ERROR");
+  });
+});
+
 describe("other refusals are no such thing", () => {
   test.each([
     [
