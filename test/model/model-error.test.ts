@@ -204,6 +204,10 @@ describe("what is used up is final, whatever the status", () => {
       true,
     ],
     [429, "Your account [2100] has exhausted its free trial quota for the [x] model", {}, true],
+    [429, "用户额度不足, 剩余额度: ¥0.00", { code: "insufficient_user_quota" }, true],
+    [429, "余额已用完", {}, true],
+    [429, "Your subscription has expired", {}, true],
+    [429, "Your free tier has ended. Please upgrade.", {}, true],
     [429, "Free allocated quota exceeded. See https://help.aliyun.com", { code: "insufficient_quota" }, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
@@ -456,6 +460,16 @@ test.each<[number, unknown]>([
   ],
   [400, { error: { message: "Content policy violation" } }],
   [400, { error: { message: "Request blocked by PII", code: "guardrail_blocked" } }],
+  ...[
+    "Input blocked by content safety",
+    "内容违规，请修改后重试",
+    "输入内容涉及敏感信息",
+    "The content you submitted was flagged by our moderation system",
+    "Safety filter triggered",
+    "The input text may contain sensitive information",
+    "Content flagged as unsafe",
+    "Request denied by guardrails",
+  ].map((message): [number, unknown] => [400, { error: { message } }]),
   [400, { error_code: "BAD_REQUEST", message: '{"finishReason": "input_guardrail_triggered"}' }],
   [400, { error: { code: "2003", message: "内容审核不通过" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
