@@ -356,3 +356,18 @@ test.each([
     'warning steps/step-1-pot.md:0 names no step after it: "step-2-cup.md" was taken, by its number',
   ]);
 });
+
+test("a step whose next one is not there by that name, and that leads back as well, goes on to the next by its number", () => {
+  const keys = { nextStepFile: "./step-0wds-3-cup.md" };
+  const made = importOf({
+    "workflow.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": page({ nextStepFile: "./step-02-leaf.md" }, "# Pot"),
+    "steps/step-02-leaf.md": page(keys, "# Leaf", "", "- IF P: return to ./step-01-pot.md"),
+    "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
+  });
+  expect(ways(made)).toContain("step-02-leaf -next*-> step-03-cup");
+  expect(said(made)).toEqual([
+    'warning steps/step-02-leaf.md:0 names no step after it: "step-03-cup.md" was taken, by its number',
+    'warning steps/step-02-leaf.md:2 nextStepFile names "./step-0wds-3-cup.md", which does not exist: no edge was made',
+  ]);
+});

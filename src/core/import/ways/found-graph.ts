@@ -4,7 +4,7 @@ import type { ImportFindings } from "../source/findings.js";
 import { type SourceEdge, better } from "./source-edge.js";
 import { folderOf, nameOf } from "../source/source-tree.js";
 import { isBelow } from "../source/references.js";
-import { resumesRun } from "../source/step-files.js";
+import { comesBefore, resumesRun } from "../source/step-files.js";
 import { tellOfResumed, tellOfWorkflow } from "./step-reports.js";
 
 /** More steps and ways than these are no workflow. */
@@ -19,6 +19,8 @@ export class FoundGraph {
   readonly used = new Set<string>();
   /** Of these the ones that a step uses, and not the document alone, which may list its steps in a table. */
   readonly helpers = new Set<string>();
+  /** Steps whose `nextStepFile` is not there. */
+  readonly lost = new Set<string>();
   private readonly entry: Entry;
   private readonly findings: ImportFindings;
   private readonly folder: string;
@@ -36,6 +38,13 @@ export class FoundGraph {
 
   edgesFrom(path: string): readonly SourceEdge[] {
     return this.edges.filter((edge) => edge.from === path);
+  }
+
+  /** The ways out of a step: of one whose `nextStepFile` is not there those back are none. */
+  waysOnFrom(path: string): readonly SourceEdge[] {
+    const ways = this.edgesFrom(path);
+    if (!this.lost.has(path)) return ways;
+    return ways.filter(({ to }) => !this.isDocument(to) && !comesBefore(to, path));
   }
 
   /** Whether there is a way from one to another. */

@@ -158,7 +158,7 @@ class GraphWalk {
     if (this.found.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
     if (this.found.edgesFrom(path).length > 0) this.noteUnsaid(path, source, references);
     if (this.found.edgesFrom(path).length === 0) this.followCode(path, source, references);
-    if (lacksFirst(this.found.edgesFrom(path))) this.followOrder(path, source);
+    if (lacksFirst(this.found.waysOnFrom(path))) this.followOrder(path, source);
   }
 
   private referencesOf(path: string, source: SourceText): References {
@@ -188,6 +188,7 @@ class GraphWalk {
       const problem = `${key} names ${named(value)}, which ${whyAbsent(this.tree, target.path)}: ${remedy}`;
       this.findings.add("warning", path, line, problem);
       if (near !== undefined) this.found.connect(path, near, line, when === undefined ? NEXT : way);
+      else if (way.isDefault) this.found.lost.add(path);
     } else if (
       target.kind === "file" &&
       (isNext ? target.path.endsWith(".md") : isStepFile(this.tree, target.path))

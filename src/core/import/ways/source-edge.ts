@@ -28,7 +28,7 @@ export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">
   const [first, second] = isOwn ? [other, known] : [known, other];
   const isPlain =
     (first.label === "next" && second.label !== "next") ||
-    (isKey(first) && !["next", "back"].includes(second.label)) ||
+    (isKey(first) && !["next", "back"].includes(second.label) && second.label.length < CUT) ||
     (!isLetter(first.label) && isLetter(second.label));
   const condition = first.condition ?? second.condition;
   const words = first.words ?? second.words;
@@ -36,6 +36,9 @@ export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">
   const label = isPlain ? second.label : first.label;
   return { from, to, label, ...defined({ condition, words, isFromAbove }), isDefault };
 }
+
+/** A case of so many characters was cut: it names nothing. */
+const CUT = 60;
 
 function isLetter(label: string): boolean {
   return /^(?:.|[A-Z]\d)$/.test(label);
@@ -46,9 +49,9 @@ function isKey({ words, condition }: Omit<SourceEdge, "from" | "to">): boolean {
   return words === undefined && condition === undefined;
 }
 
-/** `nextStepFile`, or a line that leads on in any case. */
-function isAlways({ label, condition, isDefault }: Omit<SourceEdge, "from" | "to">): boolean {
-  return label === "next" && condition === undefined && isDefault;
+/** `nextStepFile`: the way on in any case. */
+function isAlways(edge: Omit<SourceEdge, "from" | "to">): boolean {
+  return edge.label === "next" && edge.isDefault && isKey(edge);
 }
 
 /** "If there are no tests, skip this and continue with `x.md`" */
