@@ -362,7 +362,13 @@ test("a step whose next one is not there by that name, and that leads back as we
   const made = importOf({
     "workflow.md": page({ name: "tea", description: "x" }, "Load `./steps/step-01-pot.md`."),
     "steps/step-01-pot.md": page({ nextStepFile: "./step-02-leaf.md" }, "# Pot"),
-    "steps/step-02-leaf.md": page(keys, "# Leaf", "", "- IF P: return to ./step-01-pot.md"),
+    "steps/step-02-leaf.md": page(
+      keys,
+      "# Leaf",
+      "",
+      "- IF P: return to ./step-01-pot.md",
+      "- IF M: return to ../workflow.md",
+    ),
     "steps/step-03-cup.md": page({}, "# Cup", "", "The last step."),
   });
   expect(ways(made)).toContain("step-02-leaf -next*-> step-03-cup");

@@ -4,7 +4,7 @@ import type { ImportFindings } from "../source/findings.js";
 import { type SourceEdge, better } from "./source-edge.js";
 import { folderOf, nameOf } from "../source/source-tree.js";
 import { isBelow } from "../source/references.js";
-import { comesBefore, resumesRun } from "../source/step-files.js";
+import { comesBefore, isEntryName, resumesRun } from "../source/step-files.js";
 import { tellOfResumed, tellOfWorkflow } from "./step-reports.js";
 
 /** More steps and ways than these are no workflow. */
@@ -44,7 +44,7 @@ export class FoundGraph {
   waysOnFrom(path: string): readonly SourceEdge[] {
     const ways = this.edgesFrom(path);
     if (!this.lost.has(path)) return ways;
-    return ways.filter(({ to }) => !this.isDocument(to) && !comesBefore(to, path));
+    return ways.filter(({ to }) => !isEntryName(nameOf(to)) && !comesBefore(to, path));
   }
 
   /** Whether there is a way from one to another. */
