@@ -8,7 +8,7 @@ import { isDenied, systemCode } from "../core/system-code.js";
 import { userHere } from "../store/runs/user-here.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
 import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
-import { readStoreIdentity } from "../store/store.js";
+import { isStore, readStoreIdentity } from "../store/store.js";
 import { type Finding, MAX_NAMED, failed, firstOf, passed, reasonOf, skipped, warning } from "./finding.js";
 
 const MIB = 1024 * 1024;
@@ -67,14 +67,20 @@ async function checkFuturePlace(dir: string): Promise<Finding> {
 
 const OTHER_PLACE = "Make it writable, or name another place by INTERLOCK_STORE.";
 
+/** What stands in a directory that holds no `store.json`. */
+async function withoutIdentity(dir: string): Promise<string> {
+  return (await isStore(dir))
+    ? `${dir}, which has lost its store.json: the next command that works with it makes it again from its runs`
+    : `${dir} holds no store yet`;
+}
+
 async function checkPlace(dir: string, entry: Stats, uid: number | undefined): Promise<Finding> {
   const isOurs = uid === undefined || entry.uid === uid;
   const mine = `chown -R ${uid} ${shellWord(dir)}, or run Interlock as the store's owner.`;
   try {
     await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     const identity = await readStoreIdentity(dir);
-    const found = identity === undefined ? `${dir} holds no store yet` : dir;
-    if (isOurs) return passed("store", found);
+    if (isOurs) return passed("store", identity === undefined ? await withoutIdentity(dir) : dir);
     const owner = `${dir} belongs to user ${entry.uid}, and we are ${uid}`;
     return uid === 0
       ? warning("store", `${owner}: what we make there is closed to them`, mine)

@@ -40,6 +40,15 @@ describe("a store", () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
+  test("that has lost its store.json is one, where it holds runs", async () => {
+    const { dir } = await newStore();
+    await rm(join(dir, "store.json"));
+    expect(named(await checkStore(dir, "open"), "store").found).toContain("holds no store yet");
+    await mkdir(join(dir, "projects", "shop-1"), { recursive: true });
+    await writeFile(join(dir, "projects", "shop-1", "runs.jsonl"), "");
+    expect(named(await checkStore(dir, "open"), "store").found).toContain("has lost its store.json");
+  });
+
   test("that is a file is none", async () => {
     const path = join(await newStoreDir(), "store");
     await writeFile(path, "");

@@ -12,7 +12,7 @@ import type { RunFacts } from "../../contract/read-answers.js";
 import { isRefusedStart } from "../../contract/signed.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
-import { UsageError, CommandError, NoTemporal, printNote } from "../terminal/output.js";
+import { UsageError, CommandError, NoTemporal, printNote, printNoteBlock } from "../terminal/output.js";
 import { pollings } from "./known-stores.js";
 import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
@@ -181,7 +181,8 @@ export async function withRunOrFiles<T>(
     if (!(error instanceof NoTemporal)) throw error;
     const { config, store } = await lookAround();
     if (store === undefined || (await knownHere(store, runId)) === undefined) throw error;
-    printNote(`${error.message} This is what the run's files say.`);
+    printNoteBlock(error.message); // of a server that did not start, the end of its log too
+    printNote("This is what the run's files say.");
     return action({ reader: localReader(store, config) });
   }
 }
