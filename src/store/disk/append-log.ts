@@ -35,7 +35,7 @@ export type LineReader = ((line: Buffer, position: LinePosition) => void) | Line
 /**
  * An append-only file of JSON lines that several processes may read and extend.
  *
- * A1. A line is written whole under the log's lock, and fsynced before `append` resolves; where several writes are one step
+ * A1. A line is written whole under the log's lock, and fsynced before `append` resolves, a new file with its name; where several writes are one step
  *     (`sync-together.ts`), before the step ends. So is what is there already when nothing is appended, or an owner reads it: who wrote it may
  *     have died first.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
@@ -130,7 +130,7 @@ export class AppendLog implements SyncedLater {
         writeAll(fd, lines);
         failpoint("log.line-written");
         const isLater = syncLater(this);
-        if (!isLater) await syncFile(fd);
+        if (!isLater) await this.makeDurable(fd);
         lock.assertHeld();
         this.readNew(fd, lock);
         if (!isLater) this.syncedUpTo = this.readUpTo ?? 0;
@@ -145,11 +145,17 @@ export class AppendLog implements SyncedLater {
     if (this.syncedUpTo >= upTo) return;
     const fd = openOwnFile(this.path, "append");
     try {
-      await syncFile(fd);
+      await this.makeDurable(fd);
     } finally {
       closeSync(fd);
     }
     this.syncedUpTo = Math.max(this.syncedUpTo, upTo);
+  }
+
+  /** With its name, the first time: whoever made the file may have died before that was durable. */
+  private async makeDurable(fd: number): Promise<void> {
+    const name = this.syncedUpTo === 0 ? syncDirectory(dirname(this.path)) : undefined;
+    await Promise.all([syncFile(fd), name]);
   }
 
   /** The records of lines that `onLine` was told of, one after the other from one open file. */

@@ -82,6 +82,7 @@ async function placeNew(
   }
   const artifacts = document === undefined ? ok({ made: false }) : makeArtifactsRoot(root);
   if (!artifacts.ok) return artifacts;
+  if (artifacts.value.made) await syncDirectory(root).catch(() => undefined); // where its file system can
   failpoint("run.artifacts-made");
   const removeAll = () => {
     lock.assertHeld();
@@ -95,6 +96,7 @@ async function placeNew(
     closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
     if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
     await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root })}\n`, lock);
+    await syncDirectory(staging); // a run that is listed has its folders
     failpoint("run.staged");
     lock.assertHeld();
     renameSync(staging, final);

@@ -68,14 +68,22 @@ beforeEach(async () => {
   await Promise.all(
     ["conversation", "state/logs"].map((name) => mkdir(join(dir, name), { recursive: true })),
   );
-  disk.done.length = 0;
   disk.fails = "";
+  disk.done.length = 0;
+  await Promise.all([say("first"), tell("first"), files.calls.plan("first", {})]);
+  disk.done.length = 0;
 });
 
 const say = (id: string) => files.conversation("visit-1").append([{ ...USER, id }]);
 const tell = (id: string) =>
   files.audit.record({ kind: "user.input", id, nodeId: "a" }, new Date("2026-01-02T03:04:05.000Z"));
 const syncs = () => disk.done.filter((each) => each.startsWith("sync "));
+
+test("a log that is new is made durable with its name, once", async () => {
+  await files.conversation("visit-2").append([{ ...USER, id: "1" }]);
+  await files.conversation("visit-2").append([{ ...USER, id: "2" }]);
+  expect(disk.done).toEqual(["sync conversation", "sync visit-2.jsonl", "sync visit-2.jsonl"]);
+});
 
 describe("what is written in one step", () => {
   test("is made durable once a file, when the step ends, the audit log after what it tells of", async () => {
@@ -196,9 +204,14 @@ describe("what is written in one step", () => {
       expect(await again.conversation("visit-2").count()).toBe(1);
       expect(await again.conversation("visit-1").append([{ ...USER, id: "1" }])).toBe(false);
     });
-    expect(syncs().toSorted()).toEqual(["sync visit-1.jsonl", "sync visit-2.jsonl"]);
+    expect(syncs().toSorted()).toEqual([
+      "sync conversation",
+      "sync conversation",
+      "sync visit-1.jsonl",
+      "sync visit-2.jsonl",
+    ]);
     await syncedTogether(() => again.conversation("visit-2").count());
-    expect(syncs()).toHaveLength(2);
+    expect(syncs()).toHaveLength(4);
   });
 
   test("by a process that was killed before it was durable is so before it is said again, outside of a step too", async () => {
@@ -206,7 +219,7 @@ describe("what is written in one step", () => {
     disk.done.length = 0;
     const again = new RunFiles(dir).conversation("visit-1");
     expect(await again.append([{ ...USER, id: "1" }])).toBe(false);
-    expect(disk.done).toEqual(["sync visit-1.jsonl"]);
+    expect(disk.done).toEqual(["sync conversation", "sync visit-1.jsonl"]);
   });
 
   test("by a process that was killed, or a step that failed, is durable before an execution goes on from it, outside of a step too", async () => {
@@ -219,13 +232,14 @@ describe("what is written in one step", () => {
     await expect(failing).rejects.toThrow("no answer");
     appendFileSync(join(dir, "calls.jsonl"), `${JSON.stringify({ id: "c", result: { ok: true } })}\n`);
     expect(disk.done).toEqual([]);
-    expect(await ours.conversation("visit-1").count()).toBe(1);
+    expect(await ours.conversation("visit-1").count()).toBe(2);
     expect(await ours.calls.find("c")).toBeDefined();
-    expect(syncs()).toEqual(["sync visit-1.jsonl", "sync calls.jsonl"]);
+    const found = ["conversation", "visit-1.jsonl", basename(dir), "calls.jsonl"];
+    expect(syncs()).toEqual(found.map((name) => `sync ${name}`));
     await ours.conversation("visit-1").count();
     await ours.calls.find("c");
-    expect(await new RunFiles(dir).conversation("visit-1").count()).toBe(1);
-    expect(syncs(), "once, and not for who only looks").toHaveLength(2);
+    expect(await new RunFiles(dir).conversation("visit-1").count()).toBe(2);
+    expect(syncs(), "once, and not for who only looks").toHaveLength(found.length);
   });
 
   test("is not reported, and nothing takes a file's place, where it cannot be made durable; the next step does so", async () => {
@@ -303,6 +317,8 @@ describe("what a process that was killed has put in its place is durable before 
       "sync projects",
       `sync ${basename(dir)}`,
     ]);
+    const placed = disk.done.indexOf(`rename ${LISTED.runId}`);
+    expect(disk.done.slice(0, placed).at(-1)).toMatch(/^sync [0-9a-f-]{36}$/);
     disk.done.length = 0;
     expect(await place()).toMatchObject({ ok: true });
     expect(disk.done).toEqual(["sync runs.jsonl", "sync p"]);
