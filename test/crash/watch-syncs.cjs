@@ -6,7 +6,7 @@
 "use strict";
 const fs = require("node:fs");
 const { syncBuiltinESMExports } = require("node:module");
-const { basename, dirname, join } = require("node:path");
+const { posix } = require("node:path");
 
 const { WATCHED_FOLDER: root = "", WATCHED_REPORTS: reports = "" } = process.env;
 const real = { ...fs };
@@ -19,13 +19,13 @@ function placeOf(path) {
   const [, descriptor, rest = ""] = /^\/proc\/self\/fd\/(\d+)(\/.*)?$/.exec(path) ?? [];
   return descriptor === undefined
     ? String(path)
-    : join(real.readlinkSync(`/proc/self/fd/${descriptor}`), rest);
+    : posix.join(real.readlinkSync(`/proc/self/fd/${descriptor}`), rest);
 }
 
 const isThere = (path) => real.lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 function renamed(...changed) {
-  for (const path of changed) if (path.startsWith(`${root}/`)) names.set(path, dirname(path));
+  for (const path of changed) if (path.startsWith(`${root}/`)) names.set(path, posix.dirname(path));
 }
 
 function written(fd) {
@@ -66,7 +66,7 @@ fs.renameSync = (from, to) => {
 };
 fs.mkdirSync = (path, ...rest) => {
   const made = [];
-  for (let place = placeOf(path); !isThere(place); place = dirname(place)) made.push(place);
+  for (let place = placeOf(path); !isThere(place); place = posix.dirname(place)) made.push(place);
   const first = real.mkdirSync(path, ...rest);
   renamed(...made);
   return first;
@@ -87,5 +87,5 @@ function isPromised(place) {
   const entry = real.lstatSync(place, { throwIfNoEntry: false });
   if (entry === undefined || (entry.isFile() && entry.size === 0)) return false;
   const isElse = /\.lock$|\.index$|\/(?:blobs|live|locks|staged)(?:\/|$)/.test(place);
-  return !isElse && !/^\.(?:il|tmp)-|^write-/.test(basename(place));
+  return !isElse && !/^\.(?:il|tmp)-|^write-/.test(posix.basename(place));
 }

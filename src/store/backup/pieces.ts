@@ -9,7 +9,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
 import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
@@ -36,6 +36,8 @@ export interface Stretch {
 export class Pieces {
   readonly dir: string;
   private readonly unsynced = new Set<string>();
+  /** The first folder on the way that was made for it: those from there on have new names. */
+  private made: string | undefined;
 
   constructor(dir: string) {
     this.dir = dir;
@@ -68,6 +70,11 @@ export class Pieces {
     });
     if (this.unsynced.size > 0) await syncDirectory(this.dir);
     this.unsynced.clear();
+    for (let dir = this.dir; this.made !== undefined && dir.length >= this.made.length;) {
+      dir = dirname(dir);
+      await syncDirectory(dir);
+    }
+    this.made = undefined;
   }
 
   /** Hands over the bytes of a piece. Throws `DamagedPiece` when they are not what they were. */
@@ -126,7 +133,7 @@ export class Pieces {
 
   private write(fill: (take: (bytes: Uint8Array) => void) => void): Piece {
     this.refuseLinks();
-    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    this.made ??= mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const hash = createHash("sha256");
     const temporary = temporaryPathFor(join(this.dir, "piece"));
     let bytes = 0;

@@ -72,6 +72,7 @@ async function restoreUnchanged(backupDir: string, to: string, policy: RootPolic
     roots = await registerHere(staging, to, policy);
     const other = readdirSync(to).find((name) => name !== STAGING);
     if (other !== undefined) throw new BackupError(`Somebody else has begun to use ${to} ("${other}").`);
+    await syncFolders(staging);
     await moveUp(staging, to);
   } catch (error) {
     await removeTree(staging).catch(() => undefined); // what went wrong first is said; the next restore names what is left
@@ -217,12 +218,21 @@ function refuseFull(to: string): void {
   throw new BackupError(`${to} is not empty (it holds "${first}"). ${remedy}`);
 }
 
-/** All of it, or nothing. */
+/** Makes the names in a folder durable, and in those below it. */
+async function syncFolders(dir: string): Promise<void> {
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (entry.isDirectory()) await syncFolders(join(dir, entry.name));
+  }
+  await syncDirectory(dir);
+}
+
+/** All of it, or nothing: `store.json` is not there before all else is, nor after a power failure. */
 async function moveUp(staging: string, to: string): Promise<void> {
   const names = readdirSync(staging).filter((name) => !name.endsWith(".lock") && name !== "store.json");
   const moved: string[] = [];
   try {
     for (const name of [...names, "store.json"]) {
+      if (name === "store.json") await syncDirectory(to);
       renameSync(join(staging, name), join(to, name));
       moved.push(join(to, name));
     }
