@@ -31,7 +31,8 @@ async function turningWay(first: string) {
   };
 }
 
-test("a worker whose key is not taken any more says that, and not that Temporal does not answer, and ends", async () => {
+/** A worker that is ready, and the way on which it has come to Temporal. */
+async function readyWorker() {
   quietRuntime();
   const place = await openPlace(inject("temporalAddress"), []);
   onTestFinished(() => place.close());
@@ -42,6 +43,11 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
     store: place.store,
   });
   expect(await worker.whyNotReady()).toBeUndefined();
+  return { worker, way };
+}
+
+test("a worker whose key is not taken any more says that, and not that Temporal does not answer, and ends", async () => {
+  const { worker, way } = await readyWorker();
 
   const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
   way.turn(await answeringTemporal({}, refusal));
@@ -51,16 +57,7 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
 });
 
 test("a worker whose Temporal stands still, its connections open, says that it does not answer, and not that it refuses", async () => {
-  quietRuntime();
-  const place = await openPlace(inject("temporalAddress"), []);
-  onTestFinished(() => place.close());
-  const way = await turningWay(inject("temporalAddress"));
-  const worker = await startWorker(place.config, {
-    connection: { address: way.address },
-    namespace: "default",
-    store: place.store,
-  });
-  expect(await worker.whyNotReady()).toBeUndefined();
+  const { worker, way } = await readyWorker();
 
   const silent = createServer((socket) => void socket.on("error", () => undefined).resume());
   way.turn(`127.0.0.1:${await listen(silent)}`);
