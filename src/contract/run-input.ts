@@ -46,6 +46,11 @@ export const amountsSchema = z.strictObject({
   tokens: z.number().exactOptional(),
   cost: z.number().exactOptional(),
 });
+/** The budget of a run that is started, and of each visit of a node. */
+export const askedBudgetSchema = z.strictObject({
+  run: amountsSchema.exactOptional(),
+  node: amountsSchema.exactOptional(),
+});
 
 const MAX_URL_CHARS = 2_000;
 /** It chooses among endpoints that a worker has: it holds no login, no key in a query, and no spelling that needs one to guess. */
@@ -84,9 +89,7 @@ const runFields = {
       maxAttemptsBeforeFallback: limit.exactOptional(),
     })
     .exactOptional(),
-  budget: z
-    .strictObject({ run: amountsSchema.exactOptional(), node: amountsSchema.exactOptional() })
-    .exactOptional(),
+  budget: askedBudgetSchema.exactOptional(),
   rehearsal: z
     .strictObject({ branches: z.boolean().exactOptional(), forbiddenJump: z.boolean().exactOptional() })
     .exactOptional(),

@@ -202,8 +202,9 @@ const GUESSES: readonly (readonly [
 /** Parts of a request that a guess may change, and names that are words like others. */
 const OF_FORM: ReadonlySet<string> = new Set(["messages", "tools", "model", "stream"]);
 
-function guessesFor(words: string, sent: Body): readonly ToForm[] {
+function guessesFor(words: string, sent: Body, mayGuess: boolean): readonly ToForm[] {
   if (WORDLESS.test(words)) return OF_TEMPLATES;
+  if (!mayGuess) return [];
   const named = new Set(words.match(/\w+/g));
   const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
   if (parameters.some((name) => !OF_FORM.has(name) && named.has(name))) return []; // about that, whatever else it speaks of
@@ -369,7 +370,7 @@ function formIn(
   if (status !== 400 && status !== 422 && status !== 500) return undefined;
   const said = readProviderError(body);
   const words = `${said.words} ${body}`.slice(0, MAX_LOOKED_AT);
-  const guesses = WORDLESS.test(words) || (mayGuess && !isUsedUp(said)) ? guessesFor(words, sent) : [];
+  const guesses = guessesFor(words, sent, mayGuess && !isUsedUp(said));
   return [
     withoutRefusedFields(words, dialect, sent),
     withoutParts(words, dialect, sent),

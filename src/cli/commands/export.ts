@@ -14,15 +14,14 @@ export async function exportCommand(
   return withRunOrFiles(id, async ({ reader, run }) => {
     const { metadata } = read(id, await reader.ask("read.run", { run: id }));
     const { runId } = metadata;
-    const histories = await run?.histories().catch((error: unknown) => {
+    const known = await run?.histories().catch((error: unknown) => {
       if (!(error instanceof InterlockError)) throw error;
       printNote(`Without Temporal's history: ${error.message}`);
       return [];
     });
     const output = resolve(options.output ?? `run-${runId}.zip`);
-    const writing = archivedBy(reader, runId).then((files) =>
-      writeExport({ output, histories: histories ?? [] }, files),
-    );
+    const histories = known ?? [];
+    const writing = archivedBy(reader, runId).then((files) => writeExport({ output, histories }, files));
     const names = await writing.catch((error: unknown) => {
       if (!(error instanceof InterlockError)) throw error;
       throw new CommandError(error.message, { cause: error });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amountsSchema } from "../../contract/run-input.js";
+import { askedBudgetSchema, amountsSchema } from "../../contract/run-input.js";
 import { type JsonBounds, boundsProblem } from "../../core/json-bounds.js";
 import { MAX_MODELS_IN_CHAIN, MAX_USER_INPUT_BYTES } from "../../core/run/limits.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
@@ -129,9 +129,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
     autopilot: z.boolean().exactOptional(),
     evaluateConditions: z.boolean().exactOptional(),
     storyId: word.exactOptional(),
-    budget: z
-      .strictObject({ run: amountsSchema.exactOptional(), node: amountsSchema.exactOptional() })
-      .exactOptional(),
+    budget: askedBudgetSchema.exactOptional(),
     model: model.exactOptional(),
     rehearse: z.strictObject({ branches: z.boolean() }).exactOptional(),
   }),

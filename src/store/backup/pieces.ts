@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
+import { syncDirectory, syncOwnFile, temporaryPathFor } from "../disk/atomic-file.js";
 import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
@@ -60,14 +60,7 @@ export class Pieces {
 
   /** Makes what was kept durable. */
   async sync(): Promise<void> {
-    await someAtOnce(this.unsynced, SYNCED_AT_ONCE, async (name) => {
-      const fd = openOwnFile(join(this.dir, name), "read-write");
-      try {
-        await syncFile(fd);
-      } finally {
-        closeSync(fd);
-      }
-    });
+    await someAtOnce(this.unsynced, SYNCED_AT_ONCE, (name) => syncOwnFile(join(this.dir, name)));
     if (this.unsynced.size > 0) await syncDirectory(this.dir);
     this.unsynced.clear();
     for (let dir = this.dir; this.made !== undefined && dir.length >= this.made.length;) {

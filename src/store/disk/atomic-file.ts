@@ -78,6 +78,16 @@ export function temporaryPathFor(path: string): string {
   return join(dirname(path), `.tmp-${basename(path)}-${randomBytes(6).toString("hex")}`);
 }
 
+/** Makes the bytes of a file of ours durable that is there. Throws as `openOwnFile`. */
+export async function syncOwnFile(path: string): Promise<void> {
+  const fd = openOwnFile(path, "read-write");
+  try {
+    await syncFile(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Makes the names in a directory durable. Platforms that cannot open a directory do without. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;

@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, fstatSync, ftruncateSync, readSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
-import { syncDirectory, syncFile } from "./atomic-file.js";
+import { syncDirectory, syncFile, syncOwnFile } from "./atomic-file.js";
 import type { HeldLock } from "./fenced-lock.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 
@@ -89,12 +89,7 @@ export class LineFile {
   /** Makes durable what is there: who wrote it may have died first. */
   async sync(): Promise<void> {
     if (!standsThere(this.path)) return;
-    const fd = openOwnFile(this.path, "append");
-    try {
-      await syncFile(fd);
-    } finally {
-      closeSync(fd);
-    }
+    await syncOwnFile(this.path);
     await syncDirectory(dirname(this.path));
   }
 }

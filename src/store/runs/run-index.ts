@@ -117,8 +117,8 @@ export class RunIndex {
   }
 
   /** Makes durable what was found in it: who wrote it may have died first. */
-  async sync(): Promise<void> {
-    await this.file.sync();
+  sync(): Promise<void> {
+    return this.file.sync();
   }
 
   /** Takes a run out again, if it is listed. */

@@ -96,7 +96,7 @@ export function openStateFile(stateDir: string): StateFile {
     },
     async replace(sha256Before, bytes, lock = NO_LOCK, first?: Promise<void>) {
       if (sha256(readOwnFileSync(path)) !== sha256Before) return false;
-      await writeFileAtomic(path, bytes, lock, { ...defined({ first }) });
+      await writeFileAtomic(path, bytes, lock, defined({ first }));
       return true;
     },
     sync: () => syncDirectory(stateDir),

@@ -152,8 +152,8 @@ async function replaceUnderLock(job: Job): Promise<Whole> {
   return withFileLock(
     `${slot}.lock`,
     async (lock) => {
-      const wasNoted = removeAbandonedFile(workspace.pins, noteFile);
-      if (!wasNoted || job.hooks.earlierAttempt !== undefined) removeUnnoted(target.directory, noteFile);
+      const wasTorn = removeAbandonedFile(workspace.pins, noteFile);
+      if (wasTorn || job.hooks.earlierAttempt !== undefined) removeUnnoted(target.directory, noteFile);
       const old = pinIfPresent(workspace.pins, target.directory, target.name);
       try {
         return await replace({ ...job, lock, noteFile }, old);

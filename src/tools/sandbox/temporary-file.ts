@@ -131,15 +131,15 @@ function writeNote(noteFile: string, note: Note): void {
 }
 
 /**
- * Removes what a process left that died while it wrote. The caller holds the lock that guards the note. False where the note is torn: the file
+ * Removes what a process left that died while it wrote. The caller holds the lock that guards the note. Whether the note was torn: the file
  * it would have named was not made yet, or the note is what a power failure has left of it (`removeUnnoted`).
  */
 export function removeAbandonedFile(pins: Pins, noteFile: string): boolean {
   const note = readNote(noteFile);
-  if (note === undefined) return true;
+  if (note === undefined) return false;
   if (note !== "torn") removeNoted(pins, note);
   removeIfPresent(noteFile);
-  return note !== "torn";
+  return note === "torn";
 }
 
 /**
