@@ -24,19 +24,25 @@ export interface GrpcStatus {
 
 /** The status in what was thrown, or in its cause: the client's calls wrap what the server says. */
 export function statusIn(error: unknown): GrpcStatus | undefined {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].find((each) => isGrpcServiceError(each));
+  return statusOf(error) ?? (error instanceof Error ? statusOf(error.cause) : undefined);
+}
+
+/** The status that an error is itself. A worker's own connection leaves the details empty, and has the words as its message. */
+export function statusOf(error: unknown): GrpcStatus | undefined {
+  if (!isGrpcServiceError(error)) return undefined;
+  return { code: error.code, details: error.details === "" ? error.message : error.details };
 }
 
 /** Nobody answers, or not in time: gRPC's words for it. */
 const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
-/** A worker's own connection says it under other codes: the time that was given is over, or the connection broke. */
-const AWAY_WORDS: readonly string[] = ["Timeout expired", "transport error"];
+/** A worker's own connection says so in its own words, whatever the code: what is asked of breaks off, or speaks no gRPC. */
+const AWAY_WORDS =
+  /^(?:Timeout expired|transport error|operation was canceled|Unexpected EOF decoding stream\.)$|^(?:h2 )?protocol error: /;
 
 /** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
 export function isAway(error: unknown): boolean {
   const status = statusIn(error);
-  return status !== undefined && (AWAY.includes(status.code) || AWAY_WORDS.includes(status.details));
+  return status !== undefined && (AWAY.includes(status.code) || AWAY_WORDS.test(status.details));
 }
 
 /** Whether Temporal does not let this in: it answers, and will say so the next time as well. */

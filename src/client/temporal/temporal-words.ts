@@ -7,6 +7,7 @@ import {
   UNAUTHENTICATED,
   isAway,
   statusIn,
+  statusOf,
 } from "./grpc-status.js";
 
 const SEE = "See: interlock doctor";
@@ -57,9 +58,8 @@ export function notLetIn(reason: string, address?: string): string {
 /** The client has a class for it in some places; the server says it in others. */
 export function isNoNamespace(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
-  if (!isGrpcServiceError(error)) return false;
-  const code: number = error.code;
-  return code === NOT_FOUND && /^Namespace\b/.test(error.details);
+  const status = statusOf(error);
+  return status?.code === NOT_FOUND && /^Namespace\b/.test(status.details);
 }
 
 /** Whose certificate is not taken, and what to do; undefined of every other reason why a server is not reached. Pure. */

@@ -10,6 +10,9 @@ import type { RunState } from "../../../src/core/run/run-state.js";
 /** As gRPC says it. */
 const grpc = (code: number, details = "") =>
   Object.assign(new Error(`code ${code}`), { code, details, metadata: {} });
+/** As a worker's own connection says it: no details, the words as its message. */
+const native = (code: number, message: string) =>
+  Object.assign(new Error(message), { code, details: "", metadata: {} });
 const refused = new ServiceError("Failed to query Workflow", { cause: grpc(14) });
 const stop = new AbortController().signal;
 
@@ -19,9 +22,24 @@ test("Temporal that refuses or is silent is away, whoever says it; what it forbi
 });
 
 test("a worker's own connection says under other codes that Temporal is away, and that is no refusal", () => {
-  const said = [grpc(1, "Timeout expired"), grpc(2, "transport error")];
+  const said = [
+    native(1, "Timeout expired"),
+    native(2, "transport error"),
+    native(1, "operation was canceled"),
+    native(13, "h2 protocol error: http2 error"),
+    native(13, "Unexpected EOF decoding stream."),
+    native(2, "protocol error: missing grpc-status trailer, stream was terminated without a final status"),
+  ];
   expect(said.map((each) => [isAway(each), unreadyWords(each)])).toEqual(said.map(() => [true, undefined]));
-  expect([grpc(1, "The connection has been closed."), grpc(2, "panic")].map(isAway)).toEqual([false, false]);
+  const others = [native(2, "panic"), native(5, "x"), grpc(1, "The connection has been closed.")];
+  expect(others.map(isAway)).toEqual([false, false, false]);
+});
+
+test("a namespace that a worker's own connection does not find is named as one", () => {
+  const unknown = native(5, "Namespace away is not found.");
+  expect(unreadyWords(unknown)).toBe(
+    "Namespace away is not found. TEMPORAL_NAMESPACE names it. See: interlock doctor",
+  );
 });
 
 test("who waits for Temporal asks until it is back, and hears at once what it refuses", async () => {
