@@ -1,5 +1,7 @@
 import { ApplicationFailure, type Info } from "@temporalio/activity";
 import type { ModelTurnInput } from "../contract/activities.js";
+import { defined } from "../core/defined.js";
+import { beyondBackoff } from "../core/retry-delay.js";
 import { modelLabel } from "../core/run/run-model.js";
 import type { ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
@@ -65,7 +67,6 @@ export function toFailure(error: unknown, { input, settings, info, keyless }: Fa
     nonRetryable: !retryable || isTooLong,
     // Many calls at once are no fault of anything: not an error in logs and metrics.
     ...(code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
-    // Temporal takes a delay of nothing for the last attempt: who asks for none gets the one there is anyway.
-    ...(retryAfterMs === undefined || retryAfterMs < 1 ? {} : { nextRetryDelay: retryAfterMs }),
+    ...defined({ nextRetryDelay: beyondBackoff(retryAfterMs, info) }),
   });
 }

@@ -23,6 +23,7 @@ import { failpoint } from "../core/failpoint.js";
 import { type Notice, type PhaseChange, commandOf, eventOf, toNotice } from "../core/notify/notice.js";
 import { noticeLine, noticeText } from "../core/notify/notice-texts.js";
 import { type Webhook, wants } from "../core/notify/webhooks.js";
+import { beyondBackoff } from "../core/retry-delay.js";
 import { excerpt } from "../core/text.js";
 import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
@@ -196,8 +197,7 @@ function notSent(
     nonRetryable: !retryable,
     // Receivers are down at times: no error of the worker's.
     category: "BENIGN",
-    // Temporal takes a delay of nothing for the last attempt.
-    ...(retryAfterMs === undefined || retryAfterMs < 1 ? {} : { nextRetryDelay: retryAfterMs }),
+    ...defined({ nextRetryDelay: beyondBackoff(retryAfterMs, Context.current().info) }),
   });
 }
 

@@ -21,7 +21,7 @@ export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0, isL
     heartbeatTimeout: "6 seconds",
     cancellationType: "TRY_CANCEL",
     ...forAnyWorker(isLeft),
-    // Retry-After overrides the backoff. Eight attempts are about two minutes of it.
+    // A longer Retry-After takes the place of the backoff. Eight attempts are about two minutes of it.
     retry: {
       initialInterval: "1 second",
       backoffCoefficient: 2,

@@ -3,7 +3,7 @@ import { NOTICE_ACTIVITY, type NoticeRef, parseNoticeRef } from "../contract/not
 import type { ErrorCode } from "../core/errors.js";
 
 /**
- * A receiver that is down is tried again for a day: after 1, 3, 9 … seconds, then every hour. What it says of when to come back takes the
+ * A receiver that is down is tried again for a day: after 1, 3, 9 … seconds, then every hour. A longer wait that it asks for takes the
  * place of that.
  */
 const activities = proxyActivities<Record<typeof NOTICE_ACTIVITY, (asked: NoticeRef) => Promise<unknown>>>({

@@ -68,7 +68,7 @@ export async function openScene(
     // All that these activities ask of Temporal's context.
     context: {
       cancellationSignal: new AbortController().signal,
-      info: { startToCloseTimeoutMs: 600_000 },
+      info: { startToCloseTimeoutMs: 600_000, attempt: 1 },
     } as Context,
     turn: (changes = {}) => ({
       run: opened.run,
