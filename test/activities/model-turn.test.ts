@@ -275,6 +275,17 @@ describe("what cannot be done fails with its code", () => {
     expect((await failureOf(scene)).nextRetryDelay).toBe(7_000);
   });
 
+  test("a provider that asks for a second each time does not use up a later try before its turn", async () => {
+    const scene = await openScene([{ status: 429, headers: { "retry-after": "1" } }]);
+    const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
+    const info = { ...scene.context.info, attempt: 4, retryPolicy };
+    const context = Object.assign(Object.create(scene.context) as typeof scene.context, { info });
+    const failing = modelTurn(scene.deps, scene.files, scene.turn(), context);
+    const failure: unknown = await failing.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ type: "LLM_RATE_LIMITED", nonRetryable: false });
+    expect((failure as { nextRetryDelay?: unknown }).nextRetryDelay ?? undefined).toBeUndefined();
+  });
+
   test("that a run's own timeout leaves less time than usual is asked all the same", async () => {
     const scene = await openScene([{ content: "in time" }]);
     const info = { ...scene.context.info, startToCloseTimeoutMs: 50_000 };

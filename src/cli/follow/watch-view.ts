@@ -4,7 +4,7 @@ import { counted } from "../../core/text.js";
 import { eventLine } from "../report/event-lines.js";
 import { outputIsTerminal, print, printJson } from "../terminal/output.js";
 import { notesAreRedrawn } from "../terminal/redraw.js";
-import { twoDigits } from "../terminal/time-of-day.js";
+import { elapsedWords } from "../terminal/time-of-day.js";
 import { RedrawnBlock, notesOfChanges } from "./standing-notes.js";
 import type { Standing } from "../report/waiting-words.js";
 
@@ -68,9 +68,7 @@ function liveView(knowsAll: boolean): WatchView {
 
 /** How long the run has been there, and what it has used. */
 function headOf(createdAt: string, usage: Usage | undefined): string {
-  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(createdAt)) / 1_000));
-  const elapsed =
-    seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`;
+  const elapsed = elapsedWords(Date.now() - Date.parse(createdAt));
   if (usage === undefined) return `  ${elapsed}`;
   return `  ${elapsed}, ${counted(usage.modelTurns, "model turn")}, ${tokensInWords(usage)}${costInWords(usage)}`;
 }

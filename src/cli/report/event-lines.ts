@@ -2,16 +2,16 @@ import { fieldOf } from "../../core/json.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { NO_USAGE, about, tokensInWords } from "../../core/run/usage.js";
 import { excerpt } from "../../core/text.js";
-import { timeOfDay } from "../terminal/time-of-day.js";
+import { timeOf } from "../terminal/time-of-day.js";
 
 /**
  * An event as one line for people: each turn, each change of phase, the user's words, and tool calls that have failed. Undefined for
- * what a turn's line has told already. Whoever prints it makes it printable.
+ * what a turn's line has told already: of a run that waits for months, the day as well. Whoever prints it makes it printable.
  */
-export function eventLine(event: RunEvent): string | undefined {
+export function eventLine(event: RunEvent, now = new Date()): string | undefined {
   const words = eventWords(event);
   if (words === undefined) return undefined;
-  return `${timeOfDay(new Date(event.ts))}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
+  return `${timeOf(event.ts, now)}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
 }
 
 const NODE_CHARS = 20;

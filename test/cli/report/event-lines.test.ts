@@ -73,6 +73,18 @@ test("an event's time of day is that of the place, as the listing of runs has it
   vi.stubEnv("TZ", "Asia/Kolkata");
   onTestFinished(() => void vi.unstubAllEnvs());
   const begun: RunEvent = { ...common, ...by, kind: "run.phase", phase: "running", change: 1 };
-  expect(eventLine(begun)).toMatch(/^08:34:05  draft +running$/);
-  expect(timeOf(common.ts, new Date(common.ts))).toBe("08:34:05");
+  const at = new Date(common.ts);
+  expect(eventLine(begun, at)).toMatch(/^08:34:05  draft +running$/);
+  expect(timeOf(common.ts, at)).toBe("08:34:05");
+});
+
+test("an event of a run that has waited for months says its day, and so does one that a clock set back has ahead of it", () => {
+  vi.stubEnv("TZ", "Asia/Kolkata");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const asked: RunEvent = { ...common, ...by, kind: "run.phase", phase: "waiting-user", change: 1 };
+  const day = new Date(common.ts).toLocaleDateString("sv", { timeZone: "Asia/Kolkata" });
+  for (const days of [90, -90]) {
+    const now = new Date(Date.parse(common.ts) + days * 86_400_000);
+    expect(eventLine(asked, now)).toMatch(new RegExp(`^${day} 08:34  draft +waiting-user$`));
+  }
 });
