@@ -29,7 +29,7 @@ export async function readableValue(
   return valueIn(temporal, payload, workflowId).catch(() => undefined);
 }
 
-/** A history with the results of its activities, local ones included, opened as far as they can be; one that cannot be says why. */
+/** A history with its input and the results of its activities, local ones included, opened as far as they can be; one that cannot be says why. */
 export async function withResults(
   temporal: PayloadReader,
   { events }: History,
@@ -39,11 +39,20 @@ export async function withResults(
     payloads: await Promise.all((payloads ?? []).map((each) => openedIfPossible(temporal, each, workflowId))),
   });
   const read = (events ?? []).map(async (event) => {
+    const started = event.workflowExecutionStartedEventAttributes;
     const done = event.activityTaskCompletedEventAttributes;
     const marker = event.markerRecordedEventAttributes;
     const result = marker?.details?.["result"];
     return {
       ...event,
+      ...(started?.input
+        ? {
+            workflowExecutionStartedEventAttributes: {
+              ...started,
+              input: await open(started.input.payloads),
+            },
+          }
+        : {}),
       ...(done?.result
         ? { activityTaskCompletedEventAttributes: { ...done, result: await open(done.result.payloads) } }
         : {}),

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Payload, defaultPayloadConverter } from "@temporalio/common";
+import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { expect, test } from "vitest";
 import { newestAuditHead } from "../../../src/client/runs/audit-head.js";
 import { withResults } from "../../../src/client/temporal/payloads.js";
@@ -28,13 +29,13 @@ function sealed(keys: string, result: object): Promise<Payload[]> {
 }
 
 /** Whoever has these keys reads a history. */
-async function readBy(keys: string | undefined, history: Awaited<ReturnType<typeof historyOf>>) {
+async function readBy(keys: string | undefined, history: Parameters<typeof newestAuditHead>[0]) {
   const codec = new SealCodec(keys === undefined ? undefined : parseSealKeys(keys), "client");
   const loadedDataConverter = { payloadCodecs: [codec] };
   const reader = { options: { loadedDataConverter, namespace: "x" } } as unknown as Parameters<
     typeof withResults
   >[0]; // all that is asked of it
-  return newestAuditHead(await withResults(reader, history, PLACE.workflowId));
+  return newestAuditHead(await withResults(reader, history as History, PLACE.workflowId)); // all that is read of it
 }
 
 test("a head that nobody here can open is not taken for none, nor an earlier one for the newest", async () => {
@@ -49,4 +50,20 @@ test("a head that nobody here can open is not taken for none, nor an earlier one
     await expect(readBy(keys, history)).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
     await expect(readBy(keys, history)).rejects.toThrow(why);
   }
+});
+
+test("a run that has continued as new in a wait, whose histories before are forgotten, has the head that it was handed", async () => {
+  const begun = async (continuedExecutionRunId: string) => ({
+    workflowExecutionStartedEventAttributes: {
+      continuedExecutionRunId,
+      input: { payloads: await sealed(K1, { runId: "r", carried: headOf(24) }) },
+    },
+  });
+  const waiting = { events: [await begun("the-one-before")] };
+  expect(await readBy(K1, waiting)).toEqual({ lines: 24, sha256: "24" });
+  await expect(readBy(K2, waiting)).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
+  const { events: later } = await historyOf([K1, headOf(25)]);
+  expect(await readBy(K1, { events: [...waiting.events, ...later] })).toEqual({ lines: 25, sha256: "25" });
+  // Whoever starts a run says what they like.
+  expect(await readBy(K1, { events: [await begun("")] })).toBeUndefined();
 });
