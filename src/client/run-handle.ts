@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { closedAs, closedFault } from "./runs/closed-run.js";
 import { type Waiting, untilSignal } from "./temporal/abortable.js";
+import { onceBack } from "./temporal/away.js";
+import { isUnavailable } from "./temporal/grpc-status.js";
 import { ANSWER_FIELDS, type RunAnswer } from "./changes/asked-changes.js";
 import { updateIdOf, whyNotTaken } from "./changes/answer-id.js";
 import { EVENT_FIELDS, type EventChoice, runEvents } from "./stores/run-events.js";
@@ -272,10 +274,15 @@ export class RunHandle {
   }
 
   /**
-   * Waits for the run's end, or until the signal ends the waiting. Throws an `InterlockError` with the failure's code when the
-   * run fails.
+   * Waits for the run's end, or until the signal ends the waiting; Temporal that is away meanwhile is waited for. Throws an `InterlockError`
+   * with the failure's code when the run fails.
    */
   async result(waiting: Waiting = {}): Promise<RunResult> {
+    return onceBack(waiting.signal, () => this.resultUnlessAway(waiting), isUnavailable);
+  }
+
+  /** As `result`, but rejects when Temporal is away: for who knows that it does not come back. */
+  async resultUnlessAway(waiting: Waiting = {}): Promise<RunResult> {
     const wait = async (): Promise<unknown> => (await this.workflow()).result();
     return valueOf(parseRunResult(await this.guarded(() => this.until(waiting, wait))));
   }

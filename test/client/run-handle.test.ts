@@ -54,6 +54,24 @@ test("who waits for a question is let go by the signal at once, with its reason,
   await expect(asked).rejects.toThrow("enough");
 });
 
+test("who waits for a run's end is not failed by a Temporal that is away for a while, but by a deadline of theirs", async () => {
+  const completed = { runId: RUN_ID, phase: "completed", currentNodeId: "end", stepsCompleted: ["end"] };
+  const usage = { modelTurns: 1, toolCalls: 0, promptTokens: 1, completionTokens: 1, cost: 0 };
+  const handleOf = (code: number) => {
+    const cause = Object.assign(new Error("no answer"), { code, details: "no answer", metadata: {} });
+    let asked = 0;
+    const result = () =>
+      asked++ === 0
+        ? Promise.reject(new ServiceError("Failed to get Workflow execution history", { cause }))
+        : Promise.resolve({ ...completed, artifacts: [], usage });
+    const temporal = { workflow: { getHandle: () => ({ result }) } } as unknown as Client; // all that is asked of it here
+    return new RunHandle({ temporal, namespace: "x" }, RUN_ID);
+  };
+  await expect(handleOf(14).result()).resolves.toMatchObject({ phase: "completed" });
+  await expect(handleOf(14).resultUnlessAway()).rejects.toThrow("Failed to get");
+  await expect(handleOf(4).result()).rejects.toThrow("Failed to get");
+});
+
 test("who reads a run's events is let go by the signal at once, though Temporal does not say yet which run it is", async () => {
   const never = () => new Promise(() => undefined);
   const withAbortSignal = (_: AbortSignal, ask: () => Promise<unknown>) => ask();

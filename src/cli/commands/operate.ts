@@ -88,7 +88,7 @@ function cancelledWords(runId: string, outcome: Outcome): string {
 /** A run may end by itself before it hears of its cancellation. */
 async function outcomeOf(run: RunHandle): Promise<Outcome> {
   try {
-    await run.result();
+    await run.resultUnlessAway();
     return "completed";
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;

@@ -153,7 +153,7 @@ function saidOnce(say: (sentence: string) => void): (fault: { readonly message: 
 function ending(run: RunHandle, stop: AbortSignal, once: Once) {
   let isSettled = false;
   const wait = () =>
-    once(() => run.result({ signal: stop })).then(
+    once(() => run.resultUnlessAway({ signal: stop })).then(
       () => void (isSettled = true),
       () => void (isSettled = true),
     );

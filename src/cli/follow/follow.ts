@@ -66,7 +66,7 @@ export async function followRun(
   const once = onceFor({ embedded }, stop);
   const asked = <T>(ask: () => Promise<T>): Promise<T> =>
     unlessAborted(signal, once(ask), () => Promise.resolve());
-  const ended = once(() => run.result({ signal: watch.signal })).then(
+  const ended = once(() => run.resultUnlessAway({ signal: watch.signal })).then(
     () => undefined,
     () => undefined,
   );
@@ -120,7 +120,7 @@ function turnOf({ turn, currentNodeId }: RunState): string {
 
 /** The phase is set a moment before the workflow closes: wait for that, so that nothing is cut short. */
 async function settled(run: RunHandle): Promise<void> {
-  await run.result().catch((error: unknown) => {
+  await run.resultUnlessAway().catch((error: unknown) => {
     if (!(error instanceof InterlockError)) throw error;
   });
 }

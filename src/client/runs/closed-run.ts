@@ -11,12 +11,12 @@ export interface ClosedRun {
 /** Undefined while the run is open, and for a completed one. Needs no worker. */
 export async function closedAs(run: {
   executionStatus(): Promise<string>;
-  result(): Promise<unknown>;
+  resultUnlessAway(): Promise<unknown>;
 }): Promise<ClosedRun | undefined> {
   const status = await run.executionStatus();
   if (isOpenStatus(status) || status === "COMPLETED") return undefined;
   try {
-    await run.result();
+    await run.resultUnlessAway();
     return undefined;
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;

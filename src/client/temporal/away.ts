@@ -5,14 +5,18 @@ import { isAway } from "./grpc-status.js";
 const PAUSE_MS = 2_000;
 
 /** What Temporal answers, however long it is away: it is asked again until it does. Rejects with the signal's reason. */
-export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+export async function onceBack<T>(
+  signal: AbortSignal | undefined,
+  ask: () => Promise<T>,
+  mayComeBack = isAway,
+): Promise<T> {
   for (;;) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     try {
       return await ask();
     } catch (error) {
-      signal.throwIfAborted();
-      if (!isAway(error)) throw error;
+      signal?.throwIfAborted();
+      if (!mayComeBack(error)) throw error;
     }
     await pause(PAUSE_MS, signal);
   }

@@ -45,6 +45,11 @@ export function isAway(error: unknown): boolean {
   return status !== undefined && (AWAY.includes(status.code) || AWAY_WORDS.test(status.details));
 }
 
+/** Whether nobody answers: what was not answered in time is another thing, where somebody has set a deadline. */
+export function isUnavailable(error: unknown): boolean {
+  return statusIn(error)?.code === UNAVAILABLE;
+}
+
 /** Whether Temporal does not let this in: it answers, and will say so the next time as well. */
 export function isNotLetIn(error: unknown): boolean {
   const code = statusIn(error)?.code;
