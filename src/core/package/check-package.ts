@@ -41,14 +41,21 @@ export interface Reference {
   readonly target: string;
 }
 
-/** `bmad.json`: shape, and no workflow id twice. What it refers to is checked by `checkReference`. */
+/** `bmad.json`: shape, no workflow id twice, and the entry among those listed. What it refers to is checked by `checkReference`. */
 export function checkManifest(text: string): Checked<Manifest> {
   const json = checkJson(MANIFEST_FILE, text);
   if (json.value === undefined) return { findings: json.findings };
   const shape = checkShapeAnyway(MANIFEST_FILE, manifestSchema, json.value);
   if (shape.value === undefined) return shape;
-  const ids = (shape.value.workflows ?? []).map((workflow) => workflow.id);
-  return { ...shape, findings: [...shape.findings, ...checkUnique(MANIFEST_FILE, "workflows", ids)] };
+  const { workflows = [], entry } = shape.value;
+  const ids = workflows.map((workflow) => workflow.id);
+  const findings = [...shape.findings, ...checkUnique(MANIFEST_FILE, "workflows", ids)];
+  const entryGraph = normalizePackagePath(entry.graph);
+  if (ids.length > 0 && workflows.every(({ graph }) => normalizePackagePath(graph) !== entryGraph)) {
+    const sentence = `names ${quote(entry.graph)}, with which no run can begin: $.workflows lists others only. List it there too, or name one of theirs`;
+    findings.push(warningFinding(MANIFEST_FILE, "$.entry.graph", sentence));
+  }
+  return { ...shape, findings };
 }
 
 /** `agents.json`: shape, and no agent id twice. */

@@ -30,9 +30,10 @@ const graphWith = (change: object) =>
 
 describe("the manifest", () => {
   const workflow = { id: "a", workflow: "a.md", graph: "a.json" };
+  const main = { id: "main", workflow: "workflow.md", graph: "workflow.graph.json" };
 
   test("is given with all it refers to", () => {
-    const { value, findings } = manifestWith({ workflows: [workflow] });
+    const { value, findings } = manifestWith({ workflows: [workflow, main] });
     expect(findings).toEqual([]);
     if (value === undefined) throw new Error("no manifest");
     const { agents, entry, workflows } = manifestReferences(value);
@@ -48,8 +49,8 @@ describe("the manifest", () => {
 
   test("that is no JSON, or has ids twice, is told with its place", () => {
     expect(checkManifest("{").value).toBeUndefined();
-    expect(said(manifestWith({ workflows: [workflow, workflow] }).findings)).toEqual([
-      'error $.workflows[1].id the id "a" belongs to workflows[0] already: give each its own',
+    expect(said(manifestWith({ workflows: [main, workflow, workflow] }).findings)).toEqual([
+      'error $.workflows[2].id the id "a" belongs to workflows[1] already: give each its own',
     ]);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/core/json.js";
 import { checkConditions } from "../../../src/core/package/check-conditions.js";
-import { checkAgentsFile, checkGraphFile } from "../../../src/core/package/check-package.js";
+import { checkAgentsFile, checkGraphFile, checkManifest } from "../../../src/core/package/check-package.js";
 import { checkAgainstNode } from "../../../src/core/package/check-step.js";
 import type { Finding } from "../../../src/core/package/findings.js";
 import { graphSchema, stepFrontmatterSchema } from "../../../src/core/package/schemas.js";
-import { agent } from "../../fakes/package-fixture.js";
+import { agent, validPackage } from "../../fakes/package-fixture.js";
 
 const said = (findings: readonly Finding[]) =>
   findings.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
@@ -29,6 +29,26 @@ function graphOf(nodes: readonly object[], edges: readonly Edge[]) {
 const END = { type: "end" };
 const step = (fields: object) =>
   stepFrontmatterSchema.parse({ schemaVersion: "1.1", nodeId: "a", type: "step", ...fields });
+
+describe("a manifest is warned of", () => {
+  const listing = (...graphs: readonly string[]) =>
+    said(
+      checkManifest(
+        JSON.stringify({
+          ...validPackage()["bmad.json"],
+          workflows: graphs.map((graph, index) => ({ id: `w${index}`, workflow: "workflow.md", graph })),
+        }),
+      ).findings,
+    );
+
+  test("an entry that no run can begin with, since only others are listed", () => {
+    expect(listing("pictures.graph.json")).toEqual([
+      'warning $.entry.graph names "workflow.graph.json", with which no run can begin: $.workflows lists others only. List it there too, or name one of theirs',
+    ]);
+    expect(listing("pictures.graph.json", "./workflow.graph.json")).toEqual([]);
+    expect(listing()).toEqual([]);
+  });
+});
 
 describe("a condition of an edge is warned of", () => {
   const check = (conditionExpr: JsonObject) =>
