@@ -156,7 +156,8 @@ export class RunHandle {
 
   /**
    * Waits for the next question that this handle has not given yet, and returns it with its `id`; undefined when the run is over. One
-   * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
+   * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. What a run below asks is that one's question: `InterlockClient.openQuestions`
+   * has it. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
    */
   async nextQuestion(waiting: Waiting = {}): Promise<RunQuestion | undefined> {
     return this.until(waiting, (signal) => nextQuestion(this, this.given, signal));
