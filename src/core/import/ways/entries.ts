@@ -1,4 +1,3 @@
-import type { JsonObject } from "../../json.js";
 import { cutText, oneLine } from "../../text.js";
 import { tokensInBody } from "../words/body-tokens.js";
 import { directiveOf } from "../words/directives.js";
@@ -148,7 +147,7 @@ const IS_PERSONA =
 function formOf(tree: SourceTree, path: string, document: string): EntryForm {
   const folder = folderOf(document);
   const source = readSource(tree.text(document));
-  const references = new References(tree, folder, document, variablesOf(source.frontmatter));
+  const references = new References(tree, folder, document, textsOf(source.frontmatter));
   const named = new Set<string>();
   for (const { line, token } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
@@ -182,7 +181,7 @@ export function leadsToWorkflow(tree: SourceTree, path: string): boolean {
   const beside = workflowBeside(path);
   if (nameOf(path) !== "SKILL.md" || !tree.has(beside)) return false;
   const source = readSource(tree.text(path));
-  const references = new References(tree, folderOf(path), path, variablesOf(source.frontmatter));
+  const references = new References(tree, folderOf(path), path, textsOf(source.frontmatter));
   for (const { line, token, before } of tokensInBody(source.body)) {
     const target = references.resolve(token.text);
     if (target.kind === "file" && target.path === beside && directiveOf(line, token, before).kind === "go")
@@ -201,8 +200,4 @@ function namesStep(tree: SourceTree, document: string, source: SourceText): bool
       .in(text, document)
       .some((named) => named.form === "name" && named.steps.length === 1 && leadsTo(text, named, "")),
   );
-}
-
-function variablesOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
-  return textsOf(frontmatter);
 }
