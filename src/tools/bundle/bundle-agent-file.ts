@@ -1,4 +1,3 @@
-import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import {
   type BundleAgent,
@@ -7,12 +6,12 @@ import {
   readAgentMarkup,
 } from "../../core/bundle/bundle-agent.js";
 import { type Result, fail, ok } from "../../core/errors.js";
-import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
 import { writtenText } from "../../core/written-text.js";
 import { asYaml } from "./bundle-preload.js";
+import { readSmallFile } from "./small-file.js";
 
 const MAX_AGENT_BYTES = 1024 * 1024;
 
@@ -22,7 +21,7 @@ const MAX_AGENT_BYTES = 1024 * 1024;
  */
 export async function readAgentFile(path: string): Promise<Result<readonly [BundleAgent, ...BundleAgent[]]>> {
   const name = basename(path);
-  const bytes = await readBounded(path);
+  const bytes = await readSmallFile(path, excerpt(name), MAX_AGENT_BYTES);
   if (!bytes.ok) return bytes;
   const written =
     bytes.value === undefined
@@ -68,14 +67,4 @@ export async function loadAgent(agentFile: string): Promise<Result<BundleAgent>>
     "E_AGENT_NOT_FOUND",
     `The file has no agent "${excerpt(wanted ?? "")}". It has: ${listSome(names)}.`,
   );
-}
-
-async function readBounded(path: string): Promise<Result<Uint8Array | undefined>> {
-  try {
-    const entry = await stat(path);
-    if (!entry.isFile() || entry.size > MAX_AGENT_BYTES) return ok(undefined);
-    return ok(await readFile(path));
-  } catch (error) {
-    return unreadFault(excerpt(basename(path)), requireSystemCode(error)) ?? ok(undefined);
-  }
 }
