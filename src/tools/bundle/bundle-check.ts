@@ -150,7 +150,7 @@ async function checkWorkflow(root: string, file: string): Promise<CheckedWorkflo
     { lockDir: join(tmpdir(), "interlock-no-locks"), keepOut: [] }, // nothing is written
   );
   const path: BundlePath = { mount: "bundle-root", segments: relative(roots.bundleRoot, file).split(sep) };
-  const loaded = await preloadWorkflow(place, path, { withChecklist: true });
+  const loaded = place.ok ? await preloadWorkflow(place.value, path, { withChecklist: true }) : place;
   const shown = { path: relative(root, file).split(sep).join("/") };
   const fallback = basename(dirname(file));
   if (!loaded.ok) {

@@ -1,6 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { isThere } from "../../store/disk/is-there.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
@@ -35,7 +36,10 @@ export interface BundleRuns {
   permitAgent(found: BundleRun): Result<string | undefined>;
   /** What earlier runs of its project have saved, in variable form; nothing where the store cannot say. */
   earlierOutputs(found: BundleRun): Promise<readonly string[]>;
-  /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone or a root may not be opened. */
+  /**
+   * Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone or a root may not be opened, `E_INTERNAL` when one
+   * cannot be read now.
+   */
   openPlace(found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>>;
 }
 
@@ -105,7 +109,9 @@ async function openPlace(
   protectedPaths: ProtectedPaths | undefined,
 ): Promise<Result<BundlePlace>> {
   const { run, bundle, execution } = found;
-  if (hasSession && !(await isPlainDirectory(sessionDir(bundle)))) {
+  const folder = hasSession ? await isPlainDirectory(sessionDir(bundle)) : ok(true);
+  if (!folder.ok) return folder;
+  if (!folder.value) {
     return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
   }
   const permitted = await permitRun(store, found);
@@ -130,15 +136,16 @@ async function openPlace(
   );
   const options = { lockDir: store.lockDir, keepOut: store.roots.keepOut, identities, protectedPaths };
   const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
-  return ok(await openBundlePlace(roots, { ...options, ...writer }));
+  return openBundlePlace(roots, { ...options, ...writer });
 }
 
-/** A link in its place would lead all writes elsewhere. */
-async function isPlainDirectory(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (entry) => entry.isDirectory(),
-    () => false,
-  );
+/** A link in its place would lead all writes elsewhere. Fault: `E_INTERNAL` where the system does not say it now. */
+async function isPlainDirectory(path: string): Promise<Result<boolean>> {
+  try {
+    return ok((await lstat(path)).isDirectory());
+  } catch (error) {
+    return unreadFault("{session-folder}", requireSystemCode(error)) ?? ok(false);
+  }
 }
 
 /**

@@ -1,12 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { BundleLayout } from "../../core/bundle/bundle-path.js";
 import type { PathVariable } from "../../core/tools/alias-path.js";
+import { type Result, ok } from "../../core/errors.js";
 import { writtenText } from "../../core/written-text.js";
 import { MANIFEST_NAME } from "../../store/runs/bundle-session.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
 import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "../../core/tools/name-rules.js";
 import { type Mount, type Workspace, type Writer, openMounts } from "../sandbox/workspace.js";
+import { readSmallFile } from "./small-file.js";
 
 /** The host directories of a bundle run. */
 export interface BundleRoots {
@@ -37,8 +38,14 @@ interface BundlePlaceOptions {
   readonly protectedPaths?: ProtectedPaths | undefined;
 }
 
-/** The four roots and their rules (contracts §13): all can be read, the session folder alone written. */
-export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOptions): Promise<BundlePlace> {
+/**
+ * The four roots and their rules (contracts §13): all can be read, the session folder alone written. Fault: `E_INTERNAL` where the bundle
+ * cannot be read now.
+ */
+export async function openBundlePlace(
+  roots: BundleRoots,
+  options: BundlePlaceOptions,
+): Promise<Result<BundlePlace>> {
   const { bundleRoot, coreRoot, projectRoot, session } = roots;
   const { protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
   const inProject: ProtectedPaths = {
@@ -65,18 +72,25 @@ export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOp
   if (session !== undefined) {
     mounts.set("session-folder", mount(session.dir, { writable: true, reserved: [MANIFEST_NAME] }));
   }
+  const names = await bundleNames(bundleRoot);
+  if (!names.ok) return names;
   const layout: BundleLayout = {
-    bundleNames: await bundleNames(bundleRoot),
+    bundleNames: names.value,
     hasCore: coreRoot !== undefined,
     ...(session === undefined ? {} : { sessionId: session.sessionId }),
   };
-  return { workspace: openMounts(mounts, options.lockDir, options.writer), layout };
+  return ok({ workspace: openMounts(mounts, options.lockDir, options.writer), layout });
 }
 
+const MODULE_FILE = "module.yaml";
+const MAX_MODULE_BYTES = 1024 * 1024;
+
 /** The directory's name, and the one that a module's source declares: an installer puts it under that. */
-async function bundleNames(bundleRoot: string): Promise<readonly string[]> {
-  const written = writtenText(await readFile(join(bundleRoot, "module.yaml")).catch(() => Buffer.alloc(0)));
+async function bundleNames(bundleRoot: string): Promise<Result<readonly string[]>> {
+  const bytes = await readSmallFile(join(bundleRoot, MODULE_FILE), MODULE_FILE, MAX_MODULE_BYTES);
+  if (!bytes.ok) return bytes;
+  const written = writtenText(bytes.value ?? new Uint8Array());
   const text = "text" in written ? written.text : "";
   const code = /^code:\s*["']?([A-Za-z0-9._-]{1,64})["']?\s*(?:#.*)?$/m.exec(text.slice(0, 64 * 1024))?.[1];
-  return code === undefined ? [basename(bundleRoot)] : [basename(bundleRoot), code];
+  return ok(code === undefined ? [basename(bundleRoot)] : [basename(bundleRoot), code]);
 }

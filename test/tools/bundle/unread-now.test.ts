@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { EARLIER_ENTRIES } from "../../../src/core/state/earlier-entries.js";
@@ -6,7 +7,7 @@ import { sha256 } from "../../../src/store/disk/sha256.js";
 import { Blobs } from "../../../src/store/runs/blobs.js";
 import { allArtifacts } from "../../../src/store/runs/earlier-files.js";
 import { loadAgent } from "../../../src/tools/bundle/bundle-agent-file.js";
-import { BundleWorld } from "../../fakes/bundle-world.js";
+import { BundleWorld, INTAKE } from "../../fakes/bundle-world.js";
 import { valueOf } from "../../fakes/run-world.js";
 
 /** Which calls of the file system fail, and with what: a machine that lacks it for a moment cannot be had otherwise. */
@@ -22,16 +23,23 @@ const machine = vi.hoisted(() => {
   return { state, refuse };
 });
 
-function refusing(original: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+function refusing(
+  original: Record<string, unknown>,
+  names: readonly string[],
+  run: (call: () => unknown) => unknown = (call) => call(),
+): Record<string, unknown> {
   const calls = names.map((name) => {
     const call = original[name] as (path: unknown, ...rest: unknown[]) => unknown;
-    return [name, (path: unknown, ...rest: unknown[]) => (machine.refuse(path), call(path, ...rest))];
+    return [
+      name,
+      (path: unknown, ...rest: unknown[]) => run(() => (machine.refuse(path), call(path, ...rest))),
+    ];
   });
   return { ...original, ...Object.fromEntries(calls) };
 }
 
 vi.mock("node:fs/promises", async (importOriginal) =>
-  refusing(await importOriginal(), ["realpath", "readFile"]),
+  refusing(await importOriginal(), ["lstat", "realpath", "readFile"], (call) => Promise.resolve().then(call)),
 );
 vi.mock("node:fs", async (importOriginal) => refusing(await importOriginal(), ["openSync"]));
 
@@ -69,6 +77,29 @@ test.each(PASSING)("a bundle whose folder cannot be found now (%s) is looked for
   expect(await world.createRun()).toMatchObject({ error: { code: "E_INTERNAL", message } });
   machine.state.trouble = undefined;
   expect(await world.createRun()).toMatchObject({ ok: true });
+});
+
+test.each([
+  ["module.yaml", "module.yaml"],
+  ["project/artifacts", "{session-folder}"],
+])("%s that cannot be read now is not said to be another than it is", async (path, shown) => {
+  world.put("room/bmad/desk/module.yaml", "code: bureau\n");
+  const run = await world.openRun();
+  const read = () =>
+    run.call("read_file", { file_path: "{project-root}/bmad/bureau/workflows/intake/workflow.yaml" });
+  for (const code of PASSING) {
+    machine.state.trouble = { path, code };
+    const message: unknown = expect.stringContaining(`${shown} cannot be read now (${code})`);
+    expect(await read()).toMatchObject({ success: false, error: message });
+    machine.state.trouble = undefined;
+    expect(await read()).toMatchObject({ success: true });
+  }
+});
+
+test("a module.yaml that is a pipe has nothing to say, and nobody waits for it", async () => {
+  execFileSync("sh", ["-c", 'mkfifo "$0"', world.at("room/bmad/desk/module.yaml")]);
+  const run = await world.openRun();
+  expect(await run.call("read_file", { file_path: INTAKE })).toMatchObject({ success: true });
 });
 
 test.each(PASSING)("what a run has written is not said to be lost while it cannot be read (%s)", (code) => {
