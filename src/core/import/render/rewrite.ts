@@ -22,7 +22,8 @@ export function rewriteLine(line: string, rules: RewriteRules): string {
   for (const token of tokensOf(line)) {
     const place = placeOf(token.text, rules, isMarked(line, token.at) && token.text !== ANY_SKILL);
     if (place === undefined) continue;
-    written += line.slice(at, token.at) + place;
+    const isVariable = line[token.at - 1] === "$" && token.text.startsWith("{"); // `${CLAUDE_SKILL_DIR}/x`
+    written += line.slice(at, isVariable ? token.at - 1 : token.at) + place;
     at = token.at + token.text.length;
   }
   return fillIn(written + line.slice(at), rules);
@@ -43,9 +44,12 @@ function isMarked(line: string, at: number): boolean {
   return /[`'"[(:]/.test(line[at - 1] ?? "");
 }
 
+/** `${CLAUDE_SKILL_DIR}` with its mark. */
+const IN_BRACES = /(?:\$(?=\{CLAUDE_))?\{\{?(\.?[\w-]{1,80}(?:\.[\w-]{1,80}){0,8})\}?\}/g;
+
 /** The mounts for the project's folders, and the config's values. */
 function fillIn(text: string, rules: RewriteRules): string {
-  return text.replaceAll(/\{\{?(\.?[\w-]{1,80}(?:\.[\w-]{1,80}){0,8})\}?\}/g, (whole, name: string) => {
+  return text.replaceAll(IN_BRACES, (whole, name: string) => {
     if (PROJECT_ROOT.has(name)) return "@project";
     if (OWN_FOLDER.has(name)) return "@pkg";
     const isTemplate = whole.startsWith("{{");

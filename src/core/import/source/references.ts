@@ -88,7 +88,12 @@ export const OWN_FOLDER: ReadonlySet<string> = new Set([
   "skill_root",
   "bundle-root",
   "workflow-root",
+  "CLAUDE_SKILL_DIR",
+  "baseDir",
 ]);
+/** The folder of the plugin that a skill lies in: some folder above it. */
+const PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT";
+const MAX_LEVELS_UP = 4;
 /** The names of the project's folder. */
 export const PROJECT_ROOT: ReadonlySet<string> = new Set(["project-root", "project_root"]);
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
@@ -114,10 +119,32 @@ export class References {
     );
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inOwnFolder(rest);
+    if (variable === PLUGIN_ROOT) return this.inPlugin(rest);
     if (PROJECT_ROOT.has(variable)) return this.installed(rest);
     if (INSTALLED.test(text)) return this.installed(text);
+    const asInstalled = this.inSkillsFolder(text);
+    if (asInstalled !== undefined) return asInstalled;
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
     return this.inTree([folderOf(this.file), this.entryFolder], text);
+  }
+
+  /** `~/.claude/skills/tea/pots.md`, wherever the skill `tea` is installed: its own file, where that is there. */
+  private inSkillsFolder(text: string): Target | undefined {
+    const own = `skills/${nameOf(this.entryFolder)}/`;
+    const at = this.entryFolder === "" ? -1 : `/${text}`.lastIndexOf(`/${own}`);
+    const path = `${this.entryFolder}/${text.slice(at + own.length)}`;
+    return at !== -1 && this.tree.has(path) ? { kind: "file", path } : undefined;
+  }
+
+  /** The path in the nearest folder above the workflow that has it. */
+  private inPlugin(rest: string): Target {
+    let folder = this.entryFolder;
+    for (let level = 0; level < MAX_LEVELS_UP && folder !== ""; level += 1) {
+      folder = folderOf(folder);
+      const path = folder === "" ? rest : `${folder}/${rest}`;
+      if (this.tree.has(path)) return { kind: "file", path };
+    }
+    return OTHER;
   }
 
   /** Replaces variables of the front matter that stand at the beginning, again and again. */

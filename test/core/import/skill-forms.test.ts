@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { importOf, page } from "./step-files.js";
+
+/* What skills for coding tools say in forms of their own. */
+
+const OWN = { "kit/skills/tea/scripts/pot.py": "print()\n", "kit/skills/tea/references/leaf.md": "Leaf.\n" };
+const TEA = "kit/skills/tea/SKILL.md";
+
+function bodyOf(line: string, others: Readonly<Record<string, string>> = {}): string {
+  const texts = { ...OWN, ...others, [TEA]: page({ name: "tea", description: "x" }, line) };
+  const { files } = importOf(texts, TEA);
+  return files.get("steps/workflow.md")?.split("---\n").at(-1)?.trim() ?? "";
+}
+
+test.each([
+  ["Read `${CLAUDE_SKILL_DIR}/references/leaf.md`.", "Read `@pkg/references/leaf.md`."],
+  ["Run: python3 {baseDir}/scripts/pot.py --hot", "Run: python3 @pkg/scripts/pot.py --hot"],
+  ["Run `python3 ~/.claude/skills/tea/scripts/pot.py`", "Run `python3 @pkg/scripts/pot.py`"],
+  ["Read [it](.github/skills/tea/references/leaf.md)", "Read [it](@pkg/references/leaf.md)"],
+  ["All lies in ${CLAUDE_SKILL_DIR}.", "All lies in @pkg."],
+])("a skill's own folder is the package, whatever a tool calls it: %s", (line, written) => {
+  expect(bodyOf(line)).toBe(written);
+});
+
+test("what a skill reads in the folder of its plugin is taken along", () => {
+  const line =
+    "Follow ${CLAUDE_PLUGIN_ROOT}/shared/water.md, then ${CLAUDE_PLUGIN_ROOT}/skills/tea/references/leaf.md.";
+  expect(bodyOf(line, { "kit/shared/water.md": "Water.\n" })).toBe(
+    "Follow @pkg/shared/kit/shared/water.md, then @pkg/references/leaf.md.",
+  );
+});
+
+test.each([
+  "Read ~/.claude/skills/tea/none.md and ~/.claude/skills/cup/references/leaf.md",
+  "Read ${CLAUDE_PLUGIN_ROOT}/none.md",
+])("a path that leads to none of its files stays: %s", (line) => {
+  expect(bodyOf(line)).toBe(line);
+});
