@@ -19,6 +19,9 @@ const CALLED_SKILL = new RegExp(
   String.raw`${MARK}${SKILL_NAME}${MARK}\s{1,2}(?:sub-?)?skill\b|\bskill\s{0,2}:?\s{0,2}${MARK}${SKILL_NAME}${MARK}`,
   "gi",
 );
+/** `Skill("taste")`, `Skill(skill="tea:taste", args="hot")`, `Skill({ skill: "taste" })` */
+const SKILL_TOOL =
+  /\bSkill\(\s{0,4}(?:\{\s{0,4})?(?:skill\s{0,2}[:=]\s{0,2})?["'`](?:[\w-]{1,60}:)?([a-z0-9][a-z0-9-]{1,60})["'`]/g;
 /** "Required sub-skill: use tea:taste" */
 const QUALIFIED = /(?<![\w/.:-])[a-z][\w-]{1,40}:([a-z][a-z0-9-]{2,60})(?![\w:/-])/g;
 const CALLS = /\b(?:invoke|use|run|call|load|execute|follow|apply|dispatch|start|hand (?:off|over) to)\b/i;
@@ -70,7 +73,10 @@ function skillsIn(text: string): readonly { readonly name: string; readonly isCa
       ? [{ name, isCalled: !/^[a-z]/i.test(match[0]) || /^skill/i.test(match[0]) }]
       : [];
   });
-  return [...ofBmad, ...others];
+  const byTool = [...text.matchAll(SKILL_TOOL)].flatMap(({ 1: name = "", index }) =>
+    isDenied(text.slice(0, index), NEVER) ? [] : [{ name, isCalled: false }],
+  );
+  return [...ofBmad, ...others, ...byTool];
 }
 
 function folderOfSkill(tree: SourceTree, name: string, from: string): string | undefined {

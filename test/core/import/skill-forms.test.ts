@@ -36,3 +36,32 @@ test.each([
 ])("a path that leads to none of its files stays: %s", (line) => {
   expect(bodyOf(line)).toBe(line);
 });
+
+test.each(["Review: $ARGUMENTS", "Review {{args}}", "Ask for ${input:cup:Which cup?}"])(
+  "a model is told whose words stand in the place of arguments: %s",
+  (line) => {
+    const made = importOf({ "tea/SKILL.md": page({ name: "tea", description: "x" }, line) });
+    expect(made.files.get("agents.json")).toContain(
+      "$ARGUMENTS, {{args}}, $1 and ${input:name} in a text stand for",
+    );
+    const other = importOf({ "tea/SKILL.md": page({ name: "tea", description: "x" }, "It costs $1.") });
+    expect(other.files.get("agents.json")).not.toContain("$ARGUMENTS");
+  },
+);
+
+test.each([
+  ["- Branch: !`date --iso`", "shell"],
+  ["!`pot --list`", "shell"],
+  ["Use mcp__kettle__boil for it.", "mcp"],
+])("what a tool would run before, or a server's tool, is a need: %s", (line, name) => {
+  const made = importOf({ "tea/SKILL.md": page({ name: "tea", description: "x" }, line) });
+  expect(made.needs.map((need) => need.name)).toEqual([name]);
+});
+
+test.each(["The mark `!` and `?`: see it", "![a cup](cup.png) `x`", "Call it mcp__ and no more."])(
+  "what only looks like one is none: %s",
+  (line) => {
+    const made = importOf({ "tea/SKILL.md": page({ name: "tea", description: "x" }, line) });
+    expect(made.needs).toEqual([]);
+  },
+);

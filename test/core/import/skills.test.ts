@@ -13,6 +13,9 @@ test.each([
   "Then use the skill **taste**.",
   "Load the skill `kitchen:taste` first.",
   "**Required sub-skill:** use kitchen:taste",
+  'Then Skill("taste").',
+  'Skill(skill="kitchen:taste", args="hot")',
+  'Skill({ skill: "taste" })',
 ])("another skill that is called is taken along: %s", (line) => {
   const made = importOf({ ...tea(line), ...TASTE }, "tea/SKILL.md");
   expect(made.calls).toEqual([{ name: "taste", folder: "taste" }]);
@@ -21,7 +24,12 @@ test.each([
 
 test("a skill that is called and not at hand is told of, one that is not called is not", () => {
   const made = importOf({
-    ...tea("Invoke the `smell` skill.", "Do not use the `burn` skill.", "This skill has note:worthy parts."),
+    ...tea(
+      "Invoke the `smell` skill.",
+      "Do not use the `burn` skill.",
+      "Resume by Skill('boil').",
+      "This skill has note:worthy parts.",
+    ),
   });
   expect(said(made, true)).toEqual([
     'note tea/SKILL.md:7 calls the skill "smell", which is not at hand: the model is told to do without',

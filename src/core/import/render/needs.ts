@@ -6,7 +6,7 @@ import { type SourceTree, folderOf } from "../source/source-tree.js";
 
 /** Something that a run of the package will be asked to do. */
 export interface Need {
-  readonly name: "shell" | "git" | "web" | "subagents";
+  readonly name: "shell" | "git" | "web" | "subagents" | "mcp";
   /** Whether the tools that agents have cover it. */
   readonly covered: boolean;
   /** The first places that ask for it, `file:line`. */
@@ -21,7 +21,7 @@ const ASKS: readonly (Omit<Need, "places"> & { readonly asks: RegExp })[] = [
   {
     name: "shell",
     covered: false,
-    asks: /\b(?:python3?|uv run|npm|npx|yarn|pnpm|bash|pytest|node) [\w./{-]|\bRun: `|\brun the (?:tests?|command|script)|\bshell\b|\bterminal\b|\bexecute (?:the )?(?:tests?|command|script)/i,
+    asks: /\b(?:python3?|uv run|npm|npx|yarn|pnpm|bash|pytest|node) [\w./{-]|\bRun: `|\brun the (?:tests?|command|script)|\bshell\b|\bterminal\b|\bexecute (?:the )?(?:tests?|command|script)|(?:^|[\s:(])!`[\w./[]/i,
     instead: "the model says what to run, or does by hand what the script would do",
   },
   {
@@ -41,6 +41,13 @@ const ASKS: readonly (Omit<Need, "places"> & { readonly asks: RegExp })[] = [
     covered: false,
     asks: /\bsub-?agents?\b|\bsub-?process(?:es)?\b|\btask tool\b|\bagent team\b/i,
     instead: "the model does their work itself, one after the other",
+  },
+  {
+    name: "mcp",
+    covered: false,
+    asks: /\bmcp__\w+__\w/,
+    instead:
+      "the model does without, unless the settings name their servers and tools.mcp in agents.json allows them",
   },
 ];
 

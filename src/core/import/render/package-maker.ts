@@ -30,6 +30,8 @@ export const CUSTOMIZATION = "customization.json";
 const CUSTOM_NAME = /^(?:workflow|agent)\./;
 const DOTTED_NAME =
   /\{\{(\.\w{1,80}|config\.[\w.-]{1,200})\}\}|(?<!\{)\{((?:workflow|agent)\.[\w.-]{1,200})\}/g;
+/** What a tool puts the words of its user in place of. */
+const ARGUMENTS = /\$ARGUMENTS\b|\{\{args\}\}|\$\{input:/;
 const FINISHED = "finished";
 /** In place of the document where it is the one node: the model reads both, and would read it twice. */
 const IN_ITS_STEP = ["", "The workflow's own document is the step file of its node.", ""];
@@ -107,7 +109,10 @@ export class PackageMaker {
     );
     for (const [place, text] of material) files.set(place, text);
     const ofMaterial = principlesOfMaterial(material, rules);
-    const told = { isAlone, isCustomized: this.custom !== undefined, ofMaterial };
+    const hasArguments = [...this.graph.texts.values()].some(({ body }) =>
+      body.some(({ text }) => ARGUMENTS.test(text)),
+    );
+    const told = { isAlone, isCustomized: this.custom !== undefined, hasArguments, ofMaterial };
     files.set("agents.json", renderAgents(name, this.document, told));
     for (const [index, path] of this.graph.nodes.entries()) {
       const node = this.nodes[index];

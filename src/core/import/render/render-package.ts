@@ -109,7 +109,7 @@ const DOCUMENT_ALONE =
 /** What an agent is told of workflows that were written for an editor. */
 const PRINCIPLES = [
   "To load the next step means to finish this node and to set currentNodeId to that step's node. Never read another node's step file.",
-  "To halt, to wait or to show a menu means to answer in plain text, without a tool call. The run then waits for the user.",
+  "To halt, to wait, to show a menu or to ask, also by a tool for questions, means to answer in plain text, without a tool call. The run then waits for the user.",
   "[C] goes on to the next step. Any other menu item, such as [A] or [P], is work within this node, after which you show the menu again.",
   "A skill that a step calls lies in @pkg/skills/: read its SKILL.md or workflow.md, do what it says within this node, and come back. Without it, do the same by your own means and say so.",
   "Where a step names a subagent, do its work yourself, one after the other. Where it asks for a command, for git or for the web, say that this run has none and ask for what you need.",
@@ -122,11 +122,15 @@ const PRINCIPLES = [
 const CUSTOMIZED =
   "What a script for customisation or configuration would print was worked out at import: {workflow.name} and {agent.name} are in @pkg/customization.json. Read it instead of running the script.";
 
+const WITH_ARGUMENTS =
+  "$ARGUMENTS, {{args}}, $1 and ${input:name} in a text stand for the user's words to this run, all of them, or the one that is meant. Ask for what they leave open and the text gives no other value for.";
+
 /** What an agent has to be told of its package. */
 export interface AgentTold {
   /** The document is the only node. */
   readonly isAlone: boolean;
   readonly isCustomized: boolean;
+  readonly hasArguments: boolean;
   readonly ofMaterial: readonly string[];
 }
 
@@ -134,7 +138,7 @@ export interface AgentTold {
 export function renderAgents(
   name: string,
   source: SourceText,
-  { isAlone, isCustomized, ofMaterial }: AgentTold,
+  { isAlone, isCustomized, hasArguments, ofMaterial }: AgentTold,
 ): string {
   const said = roleOf(source);
   const agent = {
@@ -149,6 +153,7 @@ export function renderAgents(
         ...PRINCIPLES,
         ...ofMaterial,
         ...(isCustomized ? [CUSTOMIZED] : []),
+        ...(hasArguments ? [WITH_ARGUMENTS] : []),
       ],
     },
     tools: { fs: { enabled: true, maxReadBytes: 400_000, maxWriteBytes: 1_000_000 } },
