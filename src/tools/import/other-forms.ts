@@ -1,51 +1,32 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readAgentMarkup } from "../../core/bundle/bundle-agent.js";
 import { isNumberedStep, isStepFolder, numeralOf } from "../../core/import/source/step-files.js";
-import { shellWord } from "../../core/text.js";
+import { named } from "../../core/import/source/findings.js";
+import { isBelow } from "../../core/import/source/references.js";
+import { listSome, shellWord } from "../../core/text.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
 import type { ReadSource } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
 const OF_VERSION_4 = [".bmad-core", "bmad-core", "core-config.yaml", "core-config.yml", "agent-teams"];
 
-/** Where editors and other methods keep prompts. */
+/** In a hidden folder of a tool, whichever that is, these hold prompts. */
+const OF_TOOLS =
+  /^(?:commands?|prompts|agents?|rules(?:-[\w-]{1,40})?|workflows|instructions|chatmodes|modes|steering|specs|droids)$/;
+/** Where else editors and other methods keep prompts. */
 const PROMPTS = [
-  ".claude/commands",
-  ".claude/agents",
-  ".cursor/commands",
-  ".cursor/rules",
-  ".github/prompts",
-  ".github/agents",
-  ".github/chatmodes",
-  ".codex/prompts",
-  ".gemini/commands",
-  ".qwen/commands",
-  ".opencode/command",
-  ".opencode/commands",
-  ".opencode/agent",
-  ".opencode/agents",
-  ".windsurf/workflows",
-  ".windsurf/rules",
-  ".clinerules/workflows",
-  ".clinerules",
-  ".kiro/agents",
-  ".kiro/steering",
-  ".kiro/specs",
-  ".kilocode/workflows",
-  ".roo/commands",
-  ".roomodes",
-  ".agent/workflows",
-  ".agent-os/instructions",
-  ".agent-os/commands",
   ".specify/templates",
+  ".clinerules",
+  ".roomodes",
+  ".cursorrules",
+  ".windsurfrules",
+  ".goosehints",
   "templates/commands",
   "commands",
   "prompts",
-  "AGENTS.md",
-  "CLAUDE.md",
-  "GEMINI.md",
 ];
+const DOCUMENTS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"];
 /** Of other tools' flows, whose nodes are no texts in files. */
 const FLOWS = ["tasks.yaml", "config/tasks.yaml", "langgraph.json", ".taskmaster"];
 const REWRITE =
@@ -72,23 +53,110 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
     if (BEGIN.includes(basename(link)) || (await firstOf(link, BEGIN)) !== undefined)
       return `"${relative(path, link)}" is a link, and links are not followed: name it, or what it leads to.`;
   }
-  const within = PROMPTS.find(
-    (folder) => folder.startsWith(".") && `${path}${sep}`.includes(join(sep, folder, sep)),
-  );
-  if (within !== undefined) return `These are prompts. ${ONE}`;
-  const below = PROMPTS.filter((folder) => folder.startsWith(`${basename(path)}/`));
-  const prompts =
-    (await firstOf(path, PROMPTS)) ??
-    (await firstOf(
-      path,
-      below.map((folder) => folder.slice(basename(path).length + 1)),
-    ));
-  if (prompts !== undefined) return `There are prompts in "${prompts}". ${ONE}`;
+  const flow = flowBelow(path, source) ?? (await firstOf(path, FLOWS));
+  const flows = flow === undefined ? undefined : `There is "${flow}". ${REWRITE}`;
+  if (isOfTool(path)) return flows ?? `These are prompts. ${ONE}`;
+  const folders = await promptsIn(path);
+  if (folders.length > 0)
+    return [`There are prompts in ${listSome(folders.map(named), MAX_NAMED)}. ${ONE}`, flows]
+      .join(" ")
+      .trim();
   const steps = stepsBelow(path, source);
   if (steps !== undefined)
     return `There are numbered files in "${steps}": give the document that leads to them the name SKILL.md, and import again.`;
-  const flow = await firstOf(path, FLOWS);
-  return flow === undefined ? undefined : `There is "${flow}". ${REWRITE}`;
+  return flows ?? (await promptTexts(path, source));
+}
+
+const MAX_LEVELS = 4;
+
+/** Whether a folder is one of a tool's prompts, or lies in one. */
+function isOfTool(path: string): boolean {
+  const names = path.split(sep).slice(-MAX_LEVELS);
+  return names.some((name, index) => name === ".clinerules" || isKindOf(names[index - 1] ?? "", name));
+}
+
+/** What `.github/workflows` has is for machines. */
+function isKindOf(tool: string, kind: string): boolean {
+  return tool.startsWith(".") && OF_TOOLS.test(kind) && !(tool === ".github" && kind === "workflows");
+}
+
+/** The places of a folder where prompts are kept, the hidden ones of tools first. */
+async function promptsIn(path: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  const own = await foldersIn(path);
+  for (const name of own) {
+    if (isKindOf(basename(path), name)) found.push(name);
+    if (!name.startsWith(".")) continue;
+    for (const kind of await foldersIn(join(path, name)))
+      if (isKindOf(name, kind)) found.push(`${name}/${kind}`);
+  }
+  for (const name of PROMPTS)
+    if (!found.includes(name) && (await leadsSomewhere(join(path, name)))) found.push(name);
+  return found;
+}
+
+async function foldersIn(path: string): Promise<readonly string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
+/** Texts that look like prompts by their name or head, those in the folder itself first; else a document of a project's agents. */
+async function promptTexts(path: string, source: ReadSource): Promise<string | undefined> {
+  const below = filesBelow(path, source);
+  const depth = (file: string): number => file.split("/").length;
+  const texts = below.filter((file) => isPrompt(file, textOf(path, file, source)));
+  const first = texts.toSorted((one, other) => depth(one) - depth(other));
+  if (first.length > 0)
+    return `There are texts that may be prompts: ${listSome(first.map(named), MAX_NAMED)}. ${ONE}`;
+  const document = await firstOf(path, DOCUMENTS);
+  return document === undefined ? undefined : `There are prompts in "${document}". ${ONE}`;
+}
+
+const MAX_NAMED = 3;
+const ABOUT =
+  /^(?:[A-Z_-]{2,40}|[Rr]eadme|[Cc]hangelog|[Cc]ontributing|[Cc]ode[-_]of[-_][Cc]onduct|[Ss]ecurity|[Ll]icen[cs]e)(?:[._][\w-]{2,8})?\.md$/;
+const HEAD =
+  /^\ufeff?---[ \t]*\r?\n(?:.{0,300}\r?\n){0,12}?(?:description|globs|alwaysApply|argument-hint|mode):/;
+
+function isPrompt(file: string, text: string): boolean {
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  if (/\.(?:mdc|(?:prompt|agent|chatmode|instructions)\.md)$/.test(name)) return true;
+  if (name.endsWith(".toml")) return /^(?:prompt|instructions)\s{0,4}=/m.test(text);
+  if (!name.endsWith(".md")) return false;
+  return HEAD.test(text) || (!file.includes("/") && !ABOUT.test(name));
+}
+
+/** The first file of a folder that is a flow by what it says: of n8n, Flowise, Dify, Archon, goose, CrewAI and their kin. */
+function flowBelow(path: string, source: ReadSource): string | undefined {
+  return filesBelow(path, source)
+    .filter((file) => /\.(?:json|ya?ml)$/.test(file))
+    .find((file) => isFlow(textOf(path, file, source)));
+}
+
+function isFlow(text: string): boolean {
+  if (/^\s{0,20}[{[]/.test(text))
+    return /"nodes"\s{0,4}:\s{0,4}\[/.test(text) && /"(?:connections|edges)"\s{0,4}:/.test(text);
+  return FLOW_KEYS.some((keys) => keys.every((key) => key.test(text)));
+}
+
+const FLOW_KEYS = [
+  [/^nodes:/m, /^[ \t-]{1,20}(?:depends_on|id|source|type):/m],
+  [/^[ \t]{0,4}graph:/m, /^[ \t]{1,20}nodes:/m],
+  [/^[\w-]{1,80}:/m, /^[ \t]{1,20}expected_output:/m],
+  [/^title:/m, /^(?:instructions|prompt):/m],
+];
+
+/** The texts below a folder, and what else lies there, by their paths from it. */
+function filesBelow(path: string, { root, tree }: ReadSource): readonly string[] {
+  const within = relative(root, path).split(sep).join("/");
+  const unread = [...tree.leftOut.keys()].filter((file) => isBelow(file, within));
+  return [...tree.filesBelow(within), ...unread].map((file) =>
+    file.slice(within === "" ? 0 : within.length + 1),
+  );
+}
+
+function textOf(path: string, file: string, { root, tree }: ReadSource): string {
+  return tree.text(relative(root, join(path, file)).split(sep).join("/"));
 }
 
 /** Of a step, or a folder of steps, the document that a workflow begins with beside it or in the folder above. */
@@ -114,14 +182,16 @@ function linksBelow(path: string, { root, tree }: ReadSource): readonly string[]
   return links.filter((link) => link.startsWith(`${path}${sep}`)).slice(0, MAX_LINKS);
 }
 
+const PROMPT_IN_IT =
+  "If it holds a prompt, put that alone into a SKILL.md in a folder of its own, and import that folder.";
+
 async function formOfFile(path: string): Promise<string | undefined> {
   if (/\.(?:zip|bmad|skill|tar|t?gz|tar\.\w+|7z|rar)$/i.test(path)) {
     return "It is an archive: unpack it, and name the directory.";
   }
-  if (/\.toml$|(?:^|[/\\])\.roomodes$/i.test(path))
-    return "If it holds a prompt, put that alone into a SKILL.md in a folder of its own, and import that folder.";
-  if (/\.(?:json|ya?ml)$/i.test(path)) return REWRITE;
-  if (!/\.(?:md|mdc|txt)$/i.test(path)) return undefined;
+  if (/\.(?:json|ya?ml)$/i.test(path))
+    return isFlow(await textIn(path)) ? REWRITE : `${PROMPT_IN_IT} ${REWRITE}`;
+  if (!/\.(?:md|mdc|txt)$/i.test(path)) return PROMPT_IN_IT;
   return (await formOfText(path)) ?? `If it holds instructions, ${ALONE}.`;
 }
 
@@ -132,8 +202,7 @@ const LOADED =
 
 /** Of an agent, and of a prompt that loads one or a workflow of its project, what is to be typed. */
 async function formOfText(path: string): Promise<string | undefined> {
-  if ((await stat(path)).size > MAX_TEXT_BYTES) return undefined;
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = await textIn(path);
   const withAgent = "interlock bundle run <workflow.yaml> --agent";
   if (readAgentMarkup(text).ok)
     return `It is an agent, and runs with a workflow of its menu: ${withAgent} <this file>`;
@@ -144,6 +213,11 @@ async function formOfText(path: string): Promise<string | undefined> {
   return /\/agents\//.test(named)
     ? `It loads an agent of its project: ${withAgent} ${loaded}`
     : `It loads a workflow of its project: interlock package import ${loaded}`;
+}
+
+/** The text of a file; none of a longer one. */
+async function textIn(path: string): Promise<string> {
+  return (await stat(path)).size > MAX_TEXT_BYTES ? "" : readFile(path, "utf8").catch(() => "");
 }
 
 async function firstOf(path: string, names: readonly string[]): Promise<string | undefined> {

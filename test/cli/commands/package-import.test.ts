@@ -217,6 +217,16 @@ describe("interlock package import", () => {
     ["kit/.kiro/steering/product.md", "kit", 'There are prompts in ".kiro/steering". To import one'],
     ["codex/AGENTS.md", "codex", 'There are prompts in "AGENTS.md". To import one'],
     ["crew/config/tasks.yaml", "crew", "Flows of other tools are not imported"],
+    ["kit/.factory/droids/pot.md", "kit", 'There are prompts in ".factory/droids". To import one'],
+    ["kit/.amazonq/prompts/pot.md", "kit/.amazonq", 'There are prompts in "prompts". To import one'],
+    ["kit/.clinerules/commands/pot.md", "kit/.clinerules", "These are prompts. To import one"],
+    ["kit/brew/plan-tea.md", "kit/brew", 'There are texts that may be prompts: "plan-tea.md". To import one'],
+    ["kit/rules/tea.mdc", "kit", 'There are texts that may be prompts: "rules/tea.mdc". To import one'],
+    [
+      "kit/agents/a.agent.md",
+      "kit",
+      'There are texts that may be prompts: "agents/a.agent.md". To import one',
+    ],
   ])(
     "%s is no workflow: what it is, and what to do, is said by every command",
     async (file, folder, words) => {
@@ -227,6 +237,51 @@ describe("interlock package import", () => {
       expect(output.text.split(words)).toHaveLength(4);
     },
   );
+
+  test.each([
+    ["n8n/tea.json", '{ "name": "x", "nodes": [], "connections": {} }'],
+    ["flowise/tea.json", '{\n  "nodes": [{ "id": 1 }],\n  "edges": []\n}'],
+    ["dify/tea.yml", "kind: app\nworkflow:\n  graph:\n    edges: []\n    nodes: []\n"],
+    ["archon/tea.yaml", "name: tea\nnodes:\n  - id: pot\n    prompt: Boil.\n"],
+    ["goose/tea.yaml", "version: 1.0.0\ntitle: Tea\nprompt: Boil.\n"],
+    ["crew/src/tea/tasks.yaml", "boil:\n  description: Boil.\n  expected_output: water\n"],
+  ])(
+    "%s is a flow of another tool by what it says: which is said of its folder and of the file",
+    async (file, text) => {
+      put(file, text);
+      put("n8n/CLAUDE.md", "About this.\n");
+      const [folder = "", ...rest] = file.split("/");
+      expect(await run(`~/${folder}`)).toBe(1);
+      expect(output.text).toContain(`There is "${rest.join("/")}". Flows of other tools are not imported`);
+      output.text = "";
+      expect(await run(`~/${file}`)).toBe(1);
+      expect(output.text).toContain("was found. Flows of other tools");
+    },
+  );
+
+  test("all folders of prompts are named, and files about a project, its settings and what runs on a server are none", async () => {
+    for (const file of [".claude/commands/a.md", ".gemini/commands/a.toml", "commands/a.md"])
+      put(`kit/${file}`, "x\n");
+    expect(await run("~/kit")).toBe(1);
+    expect(output.text).toContain(
+      'There are prompts in ".claude/commands", ".gemini/commands", "commands". To',
+    );
+    output.text = "";
+    for (const file of [
+      "README.md",
+      "CODE_OF_CONDUCT.md",
+      "changelog.md",
+      ".github/workflows/ci.yaml",
+      "docs/pot.md",
+    ])
+      put(`plain/${file}`, "x\n");
+    expect(await run("~/plain")).toBe(1);
+    expect(output.text.trimEnd().endsWith("workflow-….md was found.")).toBe(true);
+    output.text = "";
+    put("opencode.json", '{ "agent": {} }');
+    expect(await run("~/opencode.json")).toBe(1);
+    expect(output.text).toContain("was found. If it holds a prompt, put that alone into a SKILL.md");
+  });
 
   test("steps without a document, and those of a workflow beside them, are said to be so", async () => {
     for (const name of ["01-pot.md", "02-cup.md"]) put(`loom/phases/${name}`, "Do it.\n");
