@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { importOf, page } from "./step-files.js";
+import { findEntries } from "../../../src/core/import/ways/entries.js";
+import { type Texts, importOf, page, treeOf } from "./step-files.js";
 
 /* What skills for coding tools say in forms of their own. */
 
@@ -33,6 +34,7 @@ test("what a skill reads in the folder of its plugin is taken along", () => {
 test.each([
   "Read ~/.claude/skills/tea/none.md and ~/.claude/skills/cup/references/leaf.md",
   "Read ${CLAUDE_PLUGIN_ROOT}/none.md",
+  "It is copied to .claude/skills/tea/SKILL.md there",
 ])("a path that leads to none of its files stays: %s", (line) => {
   expect(bodyOf(line)).toBe(line);
 });
@@ -65,3 +67,20 @@ test.each(["The mark `!` and `?`: see it", "![a cup](cup.png) `x`", "Call it mcp
     expect(made.needs).toEqual([]);
   },
 );
+
+test.each<[string, Texts]>([
+  ["commands/workflow.md", {}],
+  [".tool/agents/workflow-lead.md", { name: "lead" }],
+  ["kit/steering/workflow.md", {}],
+  ["kit/agents/brewing/workflow-lead.md", { name: "lead", tools: "Read" }],
+])("a command, rule or agent of a tool that is called so begins no workflow: %s", (path, head) => {
+  expect(findEntries(treeOf({ [path]: page(head, "Boil.") }))).toEqual([]);
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  const led = { [path]: page(head, "Load ./step-01-pot.md"), [`${folder}/step-01-pot.md`]: "# Pot\n" };
+  expect(findEntries(treeOf(led)).map(({ form }) => form)).toEqual(["steps"]);
+});
+
+test("a workflow in a folder of an agent's own is one", () => {
+  const found = findEntries(treeOf({ "kit/agents/lead/workflow.md": page({ name: "lead" }, "Boil.") }));
+  expect(found.map(({ path }) => path)).toEqual(["kit/agents/lead/workflow.md"]);
+});

@@ -133,7 +133,9 @@ export class References {
     const own = `skills/${nameOf(this.entryFolder)}/`;
     const at = this.entryFolder === "" ? -1 : `/${text}`.lastIndexOf(`/${own}`);
     const path = `${this.entryFolder}/${text.slice(at + own.length)}`;
-    return at !== -1 && this.tree.has(path) ? { kind: "file", path } : undefined;
+    return at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)
+      ? { kind: "file", path }
+      : undefined;
   }
 
   /** The path in the nearest folder above the workflow that has it. */

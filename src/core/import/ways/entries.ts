@@ -103,6 +103,7 @@ function textEntry(tree: SourceTree, path: string, root: string): Entry | undefi
   const own = described.has("name") ? described : textsOf(readSource(tree.text(document)).frontmatter);
   const form = formOf(tree, path, document);
   if (form !== "steps" && nameOf(path).startsWith("workflow-") && !own.has("name")) return undefined;
+  if (form === "instructions" && isOfTool(path, source)) return undefined;
   return {
     path,
     name: lineAt(own, "name") || fallbackName(path, root),
@@ -110,6 +111,13 @@ function textEntry(tree: SourceTree, path: string, root: string): Entry | undefi
     form,
     document,
   };
+}
+
+const OF_TOOLS = /(?:^|\/)(?:commands?|agents?|rules|chatmodes|steering|droids)\/workflow[\w-]{0,81}\.md$/;
+
+/** A command, rule or agent of a coding tool that is called `workflow`, among others of its kind. */
+function isOfTool(path: string, source: SourceText): boolean {
+  return OF_TOOLS.test(path) || (nameOf(path) !== "SKILL.md" && Object.hasOwn(source.frontmatter, "tools"));
 }
 
 function fallbackName(path: string, root: string): string {
