@@ -7,7 +7,8 @@ import { type Need, needsOf, referencesOf, remembers } from "./render/needs.js";
 import { CUSTOMIZATION, PackageMaker, packageName } from "./render/package-maker.js";
 import { Places } from "./render/places.js";
 import { type SourceGraph, planGraph } from "./ways/plan-graph.js";
-import { isBelow } from "./source/references.js";
+import { tellOfIncluded } from "./source/included.js";
+import { References, isBelow } from "./source/references.js";
 import type { MadeEdge, MadeNode } from "./render/render-package.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
 import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source/source-tree.js";
@@ -35,6 +36,8 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const graph = planGraph(tree, entry, findings);
   reportLeftOut(tree, entry, findings);
   reportTwin(tree, entry, findings);
+  for (const [path, text] of graph.texts)
+    tellOfIncluded(path, text, new References(tree, folderOf(entry.document), path, new Map()), findings);
   const config = configValues(tree, entry.document);
   const used = [...graph.texts.keys()].map((path) => tree.text(path));
   for (const { key, file, line, message } of config.problems) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findEntries } from "../../../src/core/import/ways/entries.js";
-import { type Texts, importOf, page, treeOf } from "./step-files.js";
+import { type Texts, importOf, page, said, treeOf } from "./step-files.js";
 
 /* What skills for coding tools say in forms of their own. */
 
@@ -83,4 +83,27 @@ test.each<[string, Texts]>([
 test("a workflow in a folder of an agent's own is one", () => {
   const found = findEntries(treeOf({ "kit/agents/lead/workflow.md": page({ name: "lead" }, "Boil.") }));
   expect(found.map(({ path }) => path)).toEqual(["kit/agents/lead/workflow.md"]);
+});
+
+test("a text that a tool puts in place from its installation comes along where the repository has it, else its lack is said", () => {
+  const made = importOf(
+    {
+      "tea/SKILL.md": page(
+        { name: "tea", description: "x" },
+        "@~/.claude/kit/brew/pour.md",
+        "@~/.claude/kit/brew/cool.md and again @~/.claude/kit/brew/cool.md",
+        "@${CLAUDE_PLUGIN_ROOT}/none.md",
+        "Notes go to ~/.claude/notes.md, @~/.claude/kit/brew/ is a folder.",
+      ),
+      "kit/brew/pour.md": "Pour.\n",
+      "other/brew/cool.md": "Cool.\n",
+    },
+    "tea/SKILL.md",
+  );
+  expect(made.files.get("steps/workflow.md")).toContain("\n@pkg/shared/kit/brew/pour.md\n");
+  expect(made.files.get("shared/kit/brew/pour.md")).toBe("Pour.\n");
+  expect(said(made)).toEqual([
+    'warning tea/SKILL.md:6 reads "@~/.claude/kit/brew/cool.md", which is not at hand: the package is without it',
+    'warning tea/SKILL.md:7 reads "@${CLAUDE_PLUGIN_ROOT}/none.md", which is not at hand: the package is without it',
+  ]);
 });

@@ -96,6 +96,8 @@ const PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT";
 const MAX_LEVELS_UP = 4;
 /** The names of the project's folder. */
 export const PROJECT_ROOT: ReadonlySet<string> = new Set(["project-root", "project_root"]);
+/** In the folder of a tool in somebody's home. */
+const AT_HOME = /^@?~\/\.[\w-]{1,40}\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80}\.md)$/;
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
 
 /** Where references of one file lead. */
@@ -124,6 +126,8 @@ export class References {
     if (INSTALLED.test(text)) return this.installed(text);
     const asInstalled = this.inSkillsFolder(text);
     if (asInstalled !== undefined) return asInstalled;
+    const [, atHome] = AT_HOME.exec(text) ?? [];
+    if (atHome !== undefined) return this.inRepository(atHome);
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
     return this.inTree([folderOf(this.file), this.entryFolder], text);
   }
@@ -136,6 +140,12 @@ export class References {
     return at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)
       ? { kind: "file", path }
       : undefined;
+  }
+
+  /** `~/.claude/kit/brew.md`: where a repository that is installed so has that file, the one with the whole path. */
+  private inRepository(rest: string): Target {
+    const path = nameOf(rest) === "SKILL.md" ? undefined : this.tree.endingLike(rest, this.file);
+    return path !== undefined && `/${path}`.endsWith(`/${rest}`) ? { kind: "file", path } : OTHER;
   }
 
   /** The path in the nearest folder above the workflow that has it. */
