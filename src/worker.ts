@@ -8,7 +8,6 @@ import {
 } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
-import { unlessAborted } from "./client/temporal/abortable.js";
 import { unreadyWords } from "./client/temporal/temporal-words.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
@@ -21,6 +20,7 @@ import type { ChatModel, ModelSettings } from "./model/chat.js";
 import { createChatModel } from "./model/chat-model.js";
 import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
+import { inTime } from "./model/within.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { dataConverterFor } from "./seal/data-converter.js";
 import { whyLost } from "./store/lost-store.js";
@@ -232,6 +232,12 @@ async function temporalWorker(
 }
 
 const READY_MS = 3_000;
+const SILENT = "Temporal does not answer.";
+
+/** What Temporal says, in less time than an activity has that waits for it. */
+function answered<T>(asked: Promise<T>): Promise<T> {
+  return inTime(READY_MS, asked, SILENT);
+}
 
 async function whyNotReady(
   worker: Worker,
@@ -248,13 +254,10 @@ async function whyNotReady(
 /** Why Temporal says nothing of the namespace; undefined where it does. */
 async function whyRefused(connection: NativeConnection, namespace: string): Promise<string | undefined> {
   try {
-    const described = connection.withDeadline(Date.now() + READY_MS, () =>
-      connection.workflowService.describeNamespace({ namespace }),
-    );
-    await unlessAborted(AbortSignal.timeout(READY_MS), described); // where it is refused, it is tried again past the deadline
+    await answered(connection.workflowService.describeNamespace({ namespace }));
     return undefined;
   } catch (error) {
-    return unreadyWords(error) ?? "Temporal does not answer.";
+    return unreadyWords(error) ?? SILENT;
   }
 }
 
@@ -290,7 +293,7 @@ async function newestExecutionOf(
   namespace: string,
   workflowId: string,
 ): Promise<string | undefined> {
-  const { workflowExecutionInfo } = await connection.withDeadline(Date.now() + READY_MS, () =>
+  const { workflowExecutionInfo } = await answered(
     connection.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
   );
   return workflowExecutionInfo?.execution?.runId ?? undefined;
@@ -302,7 +305,9 @@ async function searchAttributesOf(
   namespace: string,
 ): Promise<readonly string[] | undefined> {
   try {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const { customAttributes } = await answered(
+      connection.operatorService.listSearchAttributes({ namespace }),
+    );
     return registeredAttributes(customAttributes);
   } catch {
     return undefined;

@@ -13,3 +13,13 @@ export async function within<T>(milliseconds: number, promise: Promise<T>): Prom
     clearTimeout(timer);
   }
 }
+
+/** The same, and it rejects with these words where it is late: a worker's connection to Temporal goes on asking past its deadline. */
+export async function inTime<T>(milliseconds: number, promise: Promise<T>, late: string): Promise<T> {
+  const found = await within(
+    milliseconds,
+    promise.then((value) => ({ value })),
+  );
+  if (found === undefined) throw new Error(late);
+  return found.value;
+}

@@ -27,6 +27,7 @@ import { beyondBackoff } from "../core/retry-delay.js";
 import { excerpt } from "../core/text.js";
 import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { inTime } from "../model/within.js";
 import { whyLost } from "../store/lost-store.js";
 import type { Store } from "../store/store.js";
 import { sendMessage } from "./send-message.js";
@@ -78,7 +79,7 @@ export function openNotifier(deps: NotifierDeps): Notifier {
 }
 
 async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promise<void> {
-  const deadline = Date.now() + START_MS;
+  const begun = performance.now();
   const notice = await describe(deps, told);
   if (notice === undefined) return;
   const { change, run } = told;
@@ -89,7 +90,12 @@ async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promi
       await notices.keep(change, webhook, notice);
       failpoint("notice.kept");
       const ref = { storeId, projectId, runId, change, webhook };
-      await client.withDeadline(deadline, () => begin(client, deps.store, ref, notice));
+      const left = begun + START_MS - performance.now();
+      await inTime(
+        left,
+        begin(client, deps.store, ref, notice),
+        "Temporal has not taken the notice in time.",
+      );
       failpoint("notice.started");
     });
   }

@@ -1,24 +1,43 @@
-import { type Http2Session, createServer } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  connect,
+  constants,
+  createServer,
+} from "node:http2";
 import { onTestFinished } from "vitest";
 import { listen } from "./listen.js";
 
-/** How a request ends: a status of gRPC with its words, or a message as it is encoded. */
-export type GrpcAnswer = { readonly code: number; readonly details: string } | { readonly message: Buffer };
+/** How a request ends: a status of gRPC with its words, or a message as it is encoded, or not at all. */
+export type GrpcAnswer =
+  | { readonly code: number; readonly details: string }
+  | { readonly message: Buffer }
+  | "silence";
 
 const NOTHING: GrpcAnswer = { message: Buffer.alloc(0) };
 
-/** What is at an address and speaks as Temporal does, as far as the test says: by method, and to all else the same. */
+/**
+ * What is at an address and speaks as Temporal does, as far as the test says: by method, and to all else the same. `behind`: the real one,
+ * which answers all else.
+ */
 export async function answeringTemporal(
   answers: Readonly<Record<string, GrpcAnswer>>,
-  otherwise = NOTHING,
+  otherwise: GrpcAnswer = NOTHING,
+  behind?: string,
 ): Promise<string> {
   const sessions = new Set<Http2Session>();
   const server = createServer();
   server.on("session", (session) => sessions.add(session));
+  const onward = behind === undefined ? undefined : connect(`http://${behind}`);
+  if (onward !== undefined) sessions.add(onward);
   server.on("stream", (stream, headers) => {
     stream.on("error", () => undefined);
     const method = headers[":path"]?.split("/").at(-1) ?? "";
+    if (onward !== undefined && answers[method] === undefined) return handOn(stream, headers, onward);
     const answer = answers[method] ?? otherwise;
+    if (answer === "silence") return;
     const answered = { ":status": 200, "content-type": "application/grpc" };
     if ("code" in answer) {
       const status = {
@@ -39,4 +58,20 @@ export async function answeringTemporal(
     for (const session of sessions) session.destroy();
   });
   return `127.0.0.1:${port}`;
+}
+
+function handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onward: ClientHttp2Session): void {
+  const request = onward.request(headers);
+  let trailers: IncomingHttpHeaders = {};
+  stream.pipe(request);
+  stream.once("close", () => request.close(constants.NGHTTP2_CANCEL));
+  request.on("error", () => stream.close(constants.NGHTTP2_CANCEL));
+  request.once("trailers", (said) => (trailers = said));
+  request.once("response", (answered, flags) => {
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0)
+      return stream.respond(answered, { endStream: true });
+    stream.respond(answered, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+    request.pipe(stream);
+  });
 }

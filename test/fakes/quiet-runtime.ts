@@ -1,4 +1,4 @@
-import { DefaultLogger, Runtime } from "@temporalio/worker";
+import { DefaultLogger, Runtime, makeTelemetryFilterString } from "@temporalio/worker";
 
 let installed = false;
 /** Workers of this process run workflow code in its thread: starting one for each takes a third of a test's time. */
@@ -6,6 +6,10 @@ process.env["TEMPORAL_DEBUG"] = "1";
 
 /** Workers of this process log errors only. */
 export function quietRuntime(): void {
-  if (!installed) Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
+  if (!installed) {
+    const filter = makeTelemetryFilterString({ core: "ERROR", other: "ERROR" });
+    const telemetryOptions = { logging: { filter } };
+    Runtime.install({ logger: new DefaultLogger("ERROR"), telemetryOptions, shutdownSignals: [] });
+  }
   installed = true;
 }

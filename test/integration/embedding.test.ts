@@ -12,6 +12,7 @@ import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { answeringTemporal } from "../fakes/answering-temporal.js";
 import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { until, writeTree } from "./harness.js";
 import { ROOT } from "./shell.js";
@@ -94,6 +95,22 @@ async function slowWorkflows(): Promise<{ readonly codePath: string }> {
   await writeFile(codePath, code.replace("//# sourceMappingURL=", `${slow}$&`));
   return { codePath };
 }
+
+test("a run is opened at the first attempt where Temporal does not say which search attributes it has", async () => {
+  const address = await answeringTemporal(
+    { ListSearchAttributes: "silence" },
+    undefined,
+    inject("temporalAddress"),
+  );
+  const { start, client } = await embedded((request) => Promise.resolve(straightOn(request)), {
+    connection: { address },
+  });
+  const run = await start();
+  expect(await run.result()).toMatchObject({ runId: run.runId });
+  const { events } = await client.temporal.workflow.getHandle(workflowIdOf(run.runId)).fetchHistory();
+  const started = events?.find(({ activityTaskStartedEventAttributes: each }) => each);
+  expect(started?.activityTaskStartedEventAttributes?.attempt).toBe(1);
+});
 
 test(
   "a worker that stands still in the middle of a workflow's code goes on with it",
