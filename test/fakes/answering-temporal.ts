@@ -10,10 +10,16 @@ import {
 import { onTestFinished } from "vitest";
 import { listen } from "./listen.js";
 
-/** How a request ends: a status of gRPC with its words, or a message as it is encoded, or not at all. */
+/**
+ * How a request ends: a status of gRPC with its words, a message as it is encoded, a proxy's page, by a reset of its stream, with its
+ * connection, or not at all.
+ */
 export type GrpcAnswer =
   | { readonly code: number; readonly details: string }
   | { readonly message: Buffer }
+  | { readonly page: number }
+  | "reset"
+  | "cut"
   | "silence";
 
 const NOTHING: GrpcAnswer = { message: Buffer.alloc(0) };
@@ -37,21 +43,26 @@ export async function answeringTemporal(
     const method = headers[":path"]?.split("/").at(-1) ?? "";
     if (onward !== undefined && answers[method] === undefined) return handOn(stream, headers, onward);
     const answer = answers[method] ?? otherwise;
-    if (answer === "silence") return;
+    if (answer === "silence") return undefined;
+    if (answer === "reset") return stream.close(constants.NGHTTP2_CANCEL);
+    if (answer === "cut") return stream.session?.destroy();
+    if ("page" in answer) {
+      stream.respond({ ":status": answer.page, "content-type": "text/html" });
+      return stream.end("<html>No.</html>");
+    }
     const answered = { ":status": 200, "content-type": "application/grpc" };
     if ("code" in answer) {
       const status = {
         "grpc-status": String(answer.code),
         "grpc-message": encodeURIComponent(answer.details),
       };
-      stream.respond({ ...answered, ...status }, { endStream: true });
-      return;
+      return stream.respond({ ...answered, ...status }, { endStream: true });
     }
     stream.respond(answered, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
     const head = Buffer.alloc(5);
     head.writeUInt32BE(answer.message.length, 1);
-    stream.end(Buffer.concat([head, answer.message]));
+    return stream.end(Buffer.concat([head, answer.message]));
   });
   const port = await listen(server);
   onTestFinished(() => {

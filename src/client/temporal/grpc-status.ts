@@ -30,14 +30,18 @@ export function statusIn(error: unknown): GrpcStatus | undefined {
 /** The status that an error is itself. A worker's own connection leaves the details empty, and has the words as its message. */
 export function statusOf(error: unknown): GrpcStatus | undefined {
   if (!isGrpcServiceError(error)) return undefined;
-  return { code: error.code, details: error.details === "" ? error.message : error.details };
+  const { code, details, message } = error;
+  return { code, details: details === "" ? message.replace(WITHOUT_WORDS, "") : details };
 }
+
+/** What gRPC makes of a status that came without any. */
+const WITHOUT_WORDS = /^\d+ [A-Z_]+: $/;
 
 /** Nobody answers, or not in time: gRPC's words for it. */
 const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
-/** A worker's own connection says so in its own words, whatever the code: what is asked of breaks off, or speaks no gRPC. */
+/** What a server or a proxy breaks off is cancelled to gRPC. A worker's own connection has words for it, whatever the code. */
 const AWAY_WORDS =
-  /^(?:Timeout expired|transport error|operation was canceled|Unexpected EOF decoding stream\.)$|^(?:h2 )?protocol error: /;
+  /^(?:Call cancelled|Timeout expired|transport error|operation was canceled|Unexpected EOF decoding stream\.)$|^(?:h2 )?protocol error: /;
 
 /** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
 export function isAway(error: unknown): boolean {

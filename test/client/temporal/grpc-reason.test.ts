@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
+import { grpc } from "../../fakes/grpc-error.js";
 import { grpcReason } from "../../../src/client/temporal/grpc-reason.js";
-
-/** As gRPC throws it. */
-const unavailable = (details: string) =>
-  Object.assign(new Error(`14 UNAVAILABLE: ${details}`), { code: 14, details, metadata: {} });
 
 test.each([
   ["Failed to connect (2026-11-28T18:23:00.000Z)", "the connection was closed without an answer"],
@@ -32,7 +29,11 @@ test.each([
     "No connection established. Last error: Error: 807C25760C7F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/openssl/openssl/ssl/record/ssl3_record.c:350:\n. Resolution note: ",
     "no TLS is spoken there",
   ],
-  ["", "14 UNAVAILABLE: "],
+  [
+    "Deadline exceeded after 4.001s,name resolution: 0.001s,LB pick: 0.001s,remote_addr=127.0.0.1:7233",
+    "Deadline exceeded",
+  ],
+  ["", "nothing more is said"],
 ])("what gRPC says is told without its own words: %s", (details, reason) => {
-  expect(grpcReason(unavailable(details))).toBe(reason);
+  expect(grpcReason(grpc(14, details))).toBe(reason);
 });
