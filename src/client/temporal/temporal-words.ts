@@ -21,6 +21,7 @@ export function unreadyWords(error: unknown): string | undefined {
 export function temporalWords(error: unknown): string | undefined {
   const undescribed = error instanceof Error ? UNDESCRIBED.exec(error.message)?.groups : undefined;
   if (undescribed !== undefined) return undescribedWords(undescribed);
+  if (error instanceof Error && UNCONNECTED.test(error.message)) return unconnectedWords(error.message);
   const cause = error instanceof Error ? error.cause : undefined;
   const said = [error, cause].find((each) => isGrpcServiceError(each) || isNoNamespace(each));
   if (said === undefined && !(error instanceof ServiceError)) return undefined;
@@ -49,6 +50,26 @@ function undescribedWords({ namespace = "", code = "", said = "" }: Record<strin
   return `Temporal does not tell of the namespace ${namespace} (${reason}). ${SEE}`;
 }
 
+/** What a worker is told that comes to no connection: its core shows Rust's own errors. */
+const UNCONNECTED = /^(?:Failed to call GetSystemInfo: |tonic::transport::Error\()/;
+const OF_CERTIFICATE = /\bInvalidCertificate\((?:Other\(OtherError\()?(?<why>\w+)/;
+const OF_ALERT = /\b(?:received fatal alert: |AlertReceived\()(?<why>\w+)/;
+const BARRED_CODE = /^(?:The caller does not have permission|The request does not have valid authentication)/;
+
+function unconnectedWords(message: string): string {
+  const why = OF_CERTIFICATE.exec(message)?.groups?.["why"];
+  if (why !== undefined) {
+    return `A worker does not accept Temporal's certificate (${why}). It is stricter than a command: one that is its own authority, or has no alternative names, is none for it. ${SERVER_REMEDY}`;
+  }
+  const alert = OF_ALERT.exec(message)?.groups?.["why"];
+  if (alert !== undefined) {
+    return `Temporal does not take a worker's certificate, or wants one (${alert}). ${CLIENT_REMEDY}`;
+  }
+  const code = /^Failed to call GetSystemInfo: code: '([^']*)'/.exec(message)?.[1] ?? message;
+  const reason = (/(?:message|error): "([^"]*)"/.exec(message)?.[1] ?? code).replace(/\.$/, "");
+  return BARRED_CODE.test(code) ? notLetIn(reason) : `Temporal does not answer a worker (${reason}). ${SEE}`;
+}
+
 /** What is said where Temporal does not let this in. */
 export function notLetIn(reason: string, address?: string): string {
   const where = address === undefined ? "" : ` at ${address}`;
@@ -69,12 +90,13 @@ export function certificateTrouble(
   if (!/certificate|altnames|alert (?:unknown ca|handshake failure|access denied)/i.test(reason))
     return undefined;
   if (!/\balert\b/i.test(reason)) {
-    const remedy =
-      "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
-    return { of: "server", remedy };
+    return { of: "server", remedy: SERVER_REMEDY };
   }
   // What the other side says of what it was shown.
-  const remedy =
-    "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.";
-  return { of: "client", remedy };
+  return { of: "client", remedy: CLIENT_REMEDY };
 }
+
+const SERVER_REMEDY =
+  "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
+const CLIENT_REMEDY =
+  "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.";
