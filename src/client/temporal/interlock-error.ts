@@ -5,6 +5,7 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
   isGrpcServiceError,
 } from "@temporalio/client";
 import { SEALED_FOR, SEALED_WITH } from "../../contract/sealed.js";
@@ -90,11 +91,14 @@ export function knownFieldsIn<T extends object>(
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
 export function toInterlockError(error: unknown, runId: string): unknown {
-  if (error instanceof ServiceError && error.cause instanceof Error) {
+  const isOfUpdate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+  if ((isOfUpdate || error instanceof ServiceError) && error.cause instanceof Error) {
     const { cause } = error;
     const status = statusIn(cause);
     if (status?.code === CANCELLED && status.details === CONNECTION_CLOSED)
       return new ServiceError(CONNECTION_CLOSED, { cause });
+    // Of an update that has no answer the client makes a class of its own.
+    if (isOfUpdate) return new ServiceError("Failed to update Workflow", { cause });
   }
   if (isNotFound(error) && !isNoNamespace(error)) {
     return new InterlockError(

@@ -1,7 +1,6 @@
-import { ServiceError } from "@temporalio/client";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/runs/describe-run.js";
-import { isAway, isNotLetIn } from "../../client/temporal/grpc-status.js";
+import { isAway, isUnanswered } from "../../client/temporal/grpc-status.js";
 import type { StoreReader } from "../../contract/reads.js";
 import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
@@ -106,8 +105,7 @@ async function inTime<T>(
   try {
     return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
   } catch (error) {
-    // What is told in vain is of no `ServiceError`, as what is asked is.
-    if (isNotLetIn(error) || (!(error instanceof ServiceError) && !isAway(error))) throw error;
+    if (!isUnanswered(error) && !isAway(error)) throw error;
     await handle.executionStatus(); // throws where it is Temporal that does not answer
     throw refusal(startWorker, error);
   }

@@ -6,7 +6,9 @@ import { unreadyWords } from "../../../src/client/temporal/temporal-words.js";
 import { type GrpcAnswer, answeringTemporal } from "../../fakes/answering-temporal.js";
 import { quietRuntime } from "../../fakes/quiet-runtime.js";
 
-const ANSWER_MS = 1_000;
+/** A silence is over then; what is said may take its time. */
+const SILENT_MS = 1_000;
+const ANSWER_MS = 60_000;
 const AWAY = { isAway: true, isBarred: false, words: undefined };
 const barred = (reason: string) => ({
   isAway: false,
@@ -25,7 +27,8 @@ async function understood(answer: GrpcAnswer) {
   ];
   onTestFinished(async () => void (await Promise.all(connections.map((each) => each.close()))));
   const asked = connections.map(async (connection) => {
-    const described = connection.withDeadline(Date.now() + ANSWER_MS, () =>
+    const deadline = Date.now() + (answer === "silence" ? SILENT_MS : ANSWER_MS);
+    const described = connection.withDeadline(deadline, () =>
       connection.workflowService.describeNamespace({ namespace: "away" }),
     );
     const error: unknown = await described.catch((thrown: unknown) => thrown);

@@ -1,5 +1,9 @@
-import { QueryNotRegisteredError, ServiceError } from "@temporalio/client";
-import { expect, test } from "vitest";
+import { QueryNotRegisteredError } from "@temporalio/client";
+import { expect, onTestFinished, test } from "vitest";
+import { InterlockClient } from "../../../src/client/client.js";
+import { unexpected } from "../../../src/cli/session/unexpected.js";
+import { isAway, isUnanswered } from "../../../src/client/temporal/grpc-status.js";
+import { type GrpcAnswer, answeringTemporal } from "../../fakes/answering-temporal.js";
 import { isUnfollowed, toInterlockError } from "../../../src/client/temporal/interlock-error.js";
 
 test.each([
@@ -17,18 +21,31 @@ test.each([
   },
 );
 
-test("what was asked by a client that has been closed says so, not the name of the request", () => {
-  const closed = Object.assign(new Error("1 CANCELLED: The connection has been closed."), {
-    code: 1,
-    details: "The connection has been closed.",
-    metadata: {},
-  });
-  const told = toInterlockError(new ServiceError("Failed to query Workflow", { cause: closed }), "r-1");
-  expect(told).toMatchObject({ message: "The connection has been closed.", cause: closed });
-  const other = new ServiceError("Failed to query Workflow", {
-    cause: Object.assign(closed, { details: "Taken back." }),
-  });
-  expect(toInterlockError(other, "r-1")).toBe(other);
+/** A run of a Temporal that has this answer to what it is asked or told, and its client. */
+async function runAnswered(answer: GrpcAnswer) {
+  const address = await answeringTemporal({ QueryWorkflow: answer, UpdateWorkflowExecution: answer });
+  const client = await InterlockClient.connect({ connection: { address } });
+  onTestFinished(() => client.close());
+  return { client, run: client.handle("3f0c1b9e-5a51-4a2c-9d2a-0a4d1c5f8a11") };
+}
+
+test("what was asked or told by a client that has been closed says so, not the name of the request", async () => {
+  const { client, run } = await runAnswered("silence");
+  const thrown = [run.state(), run.pause()].map((asked) => asked.catch((error: unknown) => error));
+  await client.close();
+  const closed = { name: "ServiceError", message: "The connection has been closed." };
+  expect(await Promise.all(thrown)).toMatchObject([closed, closed]);
+});
+
+test("an update that has no answer in time is one that Temporal does not answer, as a query is", async () => {
+  const { run } = await runAnswered({ code: 4, details: "context deadline exceeded" });
+  const thrown = [run.state(), run.pause()].map((asked) => asked.catch((error: unknown) => error));
+  for (const error of await Promise.all(thrown)) {
+    expect([isUnanswered(error), isAway(error)]).toEqual([true, true]);
+    expect(await unexpected(error)).toBe(
+      "Temporal, or a worker that it asks, does not answer in time (context deadline exceeded). See: interlock doctor",
+    );
+  }
 });
 
 test("a worker whose words are sealed is told of by what they may have been, not by the name of their envelope", () => {
