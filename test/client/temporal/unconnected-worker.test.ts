@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:tls";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { NativeConnection, type NativeConnectionOptions } from "@temporalio/worker";
 import { expect, test } from "vitest";
 import { unexpected } from "../../../src/cli/session/unexpected.js";
@@ -18,19 +19,20 @@ async function saidOf(options: NativeConnectionOptions): Promise<string> {
   return connecting.catch((error: unknown) => unexpected(error));
 }
 
+const run = promisify(execFile);
 const ownKey = ["req", "-x509", "-newkey", "rsa:2048", "-noenc"];
 const LOCALHOST = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
 
 /** A server with a certificate of an authority, or with one that is its own; `options` are for the worker that trusts it. */
 async function tlsServer({ by }: { readonly by: "authority" | "itself" }) {
   const dir = await temporaryDirectory();
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: dir, stdio: "ignore" });
+  const openssl = (...args: string[]) => run("openssl", args, { cwd: dir });
   const read = (name: string) => readFileSync(join(dir, name));
   if (by === "authority") {
-    openssl(...ownKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca");
+    await openssl(...ownKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca");
     const leaf = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
-    openssl(...ownKey, ...LOCALHOST, ...leaf, "-keyout", "own.key", "-out", "own.pem");
-  } else openssl(...ownKey, ...LOCALHOST, "-keyout", "own.key", "-out", "own.pem");
+    await openssl(...ownKey, ...LOCALHOST, ...leaf, "-keyout", "own.key", "-out", "own.pem");
+  } else await openssl(...ownKey, ...LOCALHOST, "-keyout", "own.key", "-out", "own.pem");
   const ca = read(by === "authority" ? "ca.pem" : "own.pem");
   const server = createServer({
     key: read("own.key"),
