@@ -1,11 +1,9 @@
-import { textOf } from "../core/json.js";
 import { fieldsOf, objectsOf } from "./answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
+import { type Body, type ToForm, answersIn, guessesFor, oneRule, takingTurns } from "./guessed-forms.js";
 import type { Refusal } from "./model-error.js";
 import { MAX_LOOKED_AT, isUsedUp, readProviderError } from "./provider-error.js";
 import { inObject } from "./to-request.js";
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** Parameters that a request can do without, and what takes the place of one: another name, or another value. */
 const OPTIONAL: readonly Optional[] = [
@@ -74,7 +72,7 @@ const FORMS: readonly (readonly [RegExp, ToForm])[] = [
   ],
   // One system message is taken; the first of these is MiniMax's word for it.
   [
-    /invalid chat setting|invalid message role: system|(?:only|more than|support) one system (?:message|prompt)|single system (?:message|prompt)|multiple system (?:messages|prompts)|(?:unknown|invalid|unsupported|unexpected) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
+    /invalid chat setting|invalid message role: system|(?:only|more than|support) one system (?:message|prompt)|single system (?:message|prompt)|initial optional system message|roles are supported, got system\b|multiple system (?:messages|prompts)|(?:unknown|invalid|unsupported|unexpected) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
     ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
   ],
   [
@@ -128,7 +126,7 @@ const FORMS: readonly (readonly [RegExp, ToForm])[] = [
     () => ({ parallelCalls: "apart" }),
   ],
   [
-    /tool call id was .{0,200}length of 9|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|at most|contains letters|pattern|failed to satisfy)/i,
+    /tool call ids? (?:was|should be|must be) .{0,200}\b(?:length (?:of )?|exactly )9\b|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|at most|contains letters|pattern|failed to satisfy)/i,
     () => ({ callIds: "nine" }),
   ],
   [
@@ -145,83 +143,6 @@ const FORMS: readonly (readonly [RegExp, ToForm])[] = [
   ],
 ];
 
-type ToForm = (dialect: Dialect) => Partial<Dialect>;
-
-/** What a template refuses without its words coming through (Together): what templates refuse most, one after the other. */
-const WORDLESS = /template error\b.{0,80}raise_exception|unable to call .?raise_exception/i;
-const OF_TEMPLATES: readonly ToForm[] = [
-  () => ({ parallelCalls: "apart" }),
-  ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
-  () => ({ userMessages: "joined", ownReads: "words", afterTools: "assistant" }),
-];
-
-/** What a refusal is about whose words nobody here knows, whether the request has any of it, and the forms that are tried then, one after the other. */
-const GUESSES: readonly (readonly [
-  about: RegExp,
-  isThere: (sent: Body) => boolean,
-  forms: readonly ToForm[],
-])[] = [
-  [
-    /\bcontents?\b|\bempty\b|\bblank\b|\btext\b|\bnull\b|\bcharacters?\b|too short|\bmust have a message\b|内容|为空/i,
-    (sent) => answersIn(sent).some(({ content }) => content === null || textOf(content).trim() === ""),
-    [
-      () => ({ emptyAnswers: "left-out" }),
-      ({ noText }) => ({ noText: noText === "null" ? "empty" : noText }),
-      () => ({ noText: "dot" }),
-    ],
-  ],
-  [
-    /\bsystem\b|\bdeveloper\b/i,
-    () => true,
-    [
-      ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
-      () => ({ rules: "words", corrections: "user" }),
-    ],
-  ],
-  [
-    /\broles?\b|\bconsecutive\b|\bin a row\b|alternat|\bfirst message\b|\bstarts? with a user\b|\buser messages?\b|角色|交替/i,
-    () => true,
-    [
-      takingTurns,
-      (dialect) => ({ ...takingTurns(dialect), afterTools: "assistant" }),
-      () => ({ rules: "words" }),
-    ],
-  ],
-  [
-    /\btool[ _]?calls?\b|\bparallel\b/i,
-    (sent) => answersIn(sent).some(({ tool_calls: calls }) => objectsOf(calls).length > 1),
-    [() => ({ parallelCalls: "apart" })],
-  ],
-  [
-    /\btools?\b|\bfunctions?\b|schema|\bkeyword\b|\blist\b|\btemplate\b|\bproto\b/i,
-    ({ tools }) => objectsOf(tools).length > 0,
-    [() => ({ toolSchemas: "plain" })],
-  ],
-];
-
-/** Parts of a request that a guess may change, and names that are words like others. */
-const OF_FORM: ReadonlySet<string> = new Set(["messages", "tools", "model", "stream"]);
-
-function guessesFor(words: string, sent: Body, mayGuess: boolean): readonly ToForm[] {
-  if (WORDLESS.test(words)) return OF_TEMPLATES;
-  if (!mayGuess) return [];
-  const named = new Set(words.match(/\w+/g));
-  const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
-  if (parameters.some((name) => !OF_FORM.has(name) && named.has(name))) return []; // about that, whatever else it speaks of
-  const meant = GUESSES.filter(([about, isThere]) => about.test(words) && isThere(sent));
-  return meant.flatMap(([, , forms]) => forms);
-}
-
-/** User and assistant speak in turn. */
-function takingTurns({ rules }: Dialect): Partial<Dialect> {
-  return { rules: oneRule(rules), userMessages: "joined", corrections: "user", ownReads: "words" };
-}
-
-/** One rule, the first: where it stands in the user's words it stays there. */
-function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
-  return rules === "words" ? "words" : "first";
-}
-
 /** What of a request's assistant messages is their provider's own: each may be refused by the server that has made it. */
 function ownFieldsIn(sent: Body): readonly string[] {
   const names = new Set<string>();
@@ -236,10 +157,6 @@ function ownFieldsIn(sent: Body): readonly string[] {
     for (const name of all) names.add(name);
   }
   return [...names];
-}
-
-function answersIn({ messages }: Body): readonly Body[] {
-  return objectsOf(messages).filter(({ role }) => role === "assistant");
 }
 
 function namesIn(value: unknown, standard: readonly string[]): readonly string[] {
@@ -370,7 +287,8 @@ function formIn(
   if (status !== 400 && status !== 422 && status !== 500) return undefined;
   const said = readProviderError(body);
   const words = `${said.words} ${body}`.slice(0, MAX_LOOKED_AT);
-  const guesses = guessesFor(words, sent, mayGuess && !isUsedUp(said));
+  const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
+  const guesses = guessesFor(words, sent, parameters, mayGuess && !isUsedUp(said));
   return [
     withoutRefusedFields(words, dialect, sent),
     withoutParts(words, dialect, sent),

@@ -13,6 +13,7 @@ import {
   isBusy,
   isFiltered,
   isMisread,
+  isOfTemplate,
   isOutOfQuota,
   isPage,
   isUsedUp,
@@ -231,7 +232,7 @@ export function refusedByProvider(
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
   const passes =
     PASSING.has(status) ||
-    (status >= 500 && status !== NOT_IMPLEMENTED) ||
+    (status >= 500 && status !== NOT_IMPLEMENTED && !isOfTemplate(said)) ||
     (BLAMING.has(status) && (hasBegun || isBusy(said)));
   const told = headers.get("x-should-retry"); // OpenAI's and Anthropic's, which know better than any status
   const retryable = (told === "true" || (passes && told !== "false")) && !isFinal(said, finalErrors);

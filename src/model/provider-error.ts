@@ -231,6 +231,14 @@ export function wantsOption({ words }: ProviderError): boolean {
   return /\brequires? (?:the )?\W?--[a-z]/i.test(words.slice(0, MAX_LOOKED_AT));
 }
 
+const OF_TEMPLATE =
+  /\bjinja2?\b.{0,20}(?:exception|error)|\braise_exception\b|\btemplate: .{0,80}: executing "/is;
+
+/** Whether the model's template does not take the conversation, as llama.cpp's server says it under 500: another time it does not either. */
+export function isOfTemplate({ words }: ProviderError): boolean {
+  return OF_TEMPLATE.test(words.slice(0, MAX_LOOKED_AT));
+}
+
 const WRONG_KEY =
   /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|\bexpired key\b|^(?:expired_key|no_db_connection|api_key_invalid|invalid_?api_?key)$/i;
 
