@@ -73,9 +73,24 @@ function wordsIn(value: unknown, depth: number): string {
   if (fields === undefined) return "";
   for (const place of PLACES) {
     const words = wordsIn(fields[place], depth + 1);
-    if (words !== "") return `${placeOf(fields)}${words}${moreIn(fields)}`;
+    if (words !== "") return `${placeOf(fields)}${withBesides(words, fields)}${moreIn(fields)}`;
   }
   return textOf(fieldsOf(fields["base_resp"])?.["status_msg"]);
+}
+
+/** What frameworks have beside a general sentence: what is wrong with the request, in a list or by the names of its parts (ASP.NET). */
+function withBesides(words: string, fields: Fields): string {
+  const all = [fields["errors"], fields["validation"]].map((said) =>
+    Array.isArray(said) ? wordsIn(said, 1) : wordsByName(said),
+  );
+  const more = all.filter((said) => said !== "" && !words.includes(said));
+  return more.length === 0 ? words : [words.replace(/\.$/, ""), ...more].join(": ");
+}
+
+function wordsByName(value: unknown): string {
+  const named = Object.entries(fieldsOf(value) ?? {}).slice(0, MAX_ERRORS);
+  const all = named.map(([name, said]) => [name, wordsIn(said, 1)]);
+  return all.flatMap(([name, said]) => (said === "" ? [] : [`${name}: ${said}`])).join("; ");
 }
 
 /** What of a request is meant, as FastAPI says it. */

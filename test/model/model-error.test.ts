@@ -94,6 +94,17 @@ describe("an answer of the provider", () => {
       "body.model: said; body.n: more",
     ],
     ["an object in a detail", '{"detail":{"message":"said"}}', "said"],
+    [
+      "a general sentence with errors by name",
+      '{"title":"General.","status":400,"errors":{"messages[1].content":["said","and this"],"n":["more"]},"traceId":"0"}',
+      "General: messages[1].content: said; and this; n: more",
+    ],
+    [
+      "a general sentence with a list beside it",
+      '{"title":"No","status":422,"detail":"General.","validation":[{"location":["body"],"message":"said"}]}',
+      "General: said",
+    ],
+    ["a sentence that a list repeats", '{"error":{"message":"said","errors":[{"message":"said"}]}}', "said"],
     ["a list of errors", '{"success":false,"errors":[{"code":1,"message":"said"}]}', "said"],
     ["texts in a list", '{"errors":["said","more"]}', "said; more"],
     ["an object in a message", '{"object":"error","message":{"detail":[{"msg":"said"}]}}', "said"],
