@@ -28,6 +28,7 @@ export const ALONE_TESTS = [
   "test/store/backup/same-stamp.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
+  "test/store/power-failure.test.ts",
   "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/tools/bundle/unread-now.test.ts",

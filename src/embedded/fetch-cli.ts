@@ -56,7 +56,7 @@ export async function fetchTemporalCli(request: FetchRequest): Promise<FetchOutc
   const { cacheDir, onProgress, signal } = request;
   const directory = cacheDirectory(cacheDir);
   try {
-    makeFolders(directory, 0o700);
+    await makeFolders(directory, 0o700);
     const lock = await lockExclusively(join(directory, "lock"), {
       signal,
       onWait: () => onProgress?.("Another process is fetching the Temporal CLI; waiting for it."),

@@ -122,7 +122,7 @@ function uiUrlOf({ uiPort }: Pick<ServerRecord, "uiPort">): string {
 /** One name for a store, however it was reached: its server is known by the path of its database. */
 async function makeStoreDirectory(storeDir: string): Promise<string> {
   try {
-    makeFolders(storeDir, 0o700);
+    await makeFolders(storeDir, 0o700);
     return await realpath(storeDir);
   } catch (error) {
     throw new EmbeddedServerError(

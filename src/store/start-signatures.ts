@@ -6,8 +6,9 @@ import { canonicalJson } from "../core/canonical-json.js";
 import type { JsonObject } from "../core/json.js";
 import { runIdIn } from "../core/run/run-id.js";
 import { sha256Schema } from "../core/sha256.js";
-import { removeTemporaries, writeFileAtomic } from "./disk/atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
+import { syncMade } from "./disk/make-folders.js";
 import { readOwnText, readPrivateText, standsThere } from "./disk/own-file.js";
 import { sha256 } from "./disk/sha256.js";
 import type { Store } from "./store.js";
@@ -82,12 +83,15 @@ export class StartSignatures {
     if (!standsThere(file) && !(await this.matches(parts, statement, await this.followed(statement)))) {
       return false;
     }
-    mkdirSync(temporaries, { recursive: true, mode: 0o700 });
+    await syncMade(mkdirSync(temporaries, { recursive: true, mode: 0o700 }), temporaries);
     return withFileLock(
       join(folder, `${parts.nonce}.lock`),
       async (lock) => {
         const used = await readUsed(file);
-        if (used !== undefined) return this.isSameStart(used, parts, statement, executionId);
+        if (used !== undefined) {
+          await syncDirectory(folder); // who wrote it may have died first
+          return this.isSameStart(used, parts, statement, executionId);
+        }
         const follows = await this.followed(statement);
         if (!(await this.matches(parts, statement, follows))) return false;
         const digest = sha256(this.textOf(parts.nonce, statement, follows));

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
-import { writeFileAtomic } from "./disk/atomic-file.js";
+import { syncDirectory, writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
 import { makeFolders } from "./disk/make-folders.js";
 import { readOwnText, rememberStore, standsThere } from "./disk/own-file.js";
@@ -63,7 +63,7 @@ export async function openStore(
   { isLook = false }: OpenOptions = {},
 ): Promise<Store> {
   const dir = resolve(path);
-  makeFolders(dir, 0o700);
+  await makeFolders(dir, 0o700);
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
   const names = await readdir(dir);
   if (names.length === 0) await chmod(dir, 0o700);
@@ -73,6 +73,7 @@ export async function openStore(
   const runs = new RunManager(dir, packages);
   const known = isLook ? await readIdentity(join(dir, "store.json")) : undefined;
   const identity = known ?? (await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue, runs)));
+  if (known === undefined) await syncDirectory(dir); // who put there what stands there may have died first
   const roots = new Roots(dir, policy);
   await roots.begin(() => rootsOfRuns(runs));
   const { storeId, taskQueue: queue } = identity;

@@ -1,4 +1,4 @@
-import { lstat, mkdir, realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -157,7 +157,7 @@ async function saveAll(
 /** The directory that somebody has named, made where it is not there. */
 async function placeFor(dir: string): Promise<string> {
   try {
-    makeFolders(dir);
+    await makeFolders(dir);
     return await realpath(dir);
   } catch (error) {
     throw unwritten(dir, error);
@@ -184,9 +184,7 @@ async function placeInside(root: string, path: string): Promise<string> {
   let folder = root;
   for (const name of names) {
     folder = join(folder, name);
-    await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw unwritten(folder, error);
-    });
+    if ((await lstat(folder).catch(() => undefined)) === undefined) await placeFor(folder);
     if (!(await lstat(folder)).isDirectory()) {
       throw new CommandError(`${folder} is no directory of its own: nothing is saved through it.`);
     }

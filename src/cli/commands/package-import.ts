@@ -198,7 +198,7 @@ async function makeOne(imported: Imported, out: string, options: ImportOptions):
     return { imported, out, check: [], problem: "The source has errors: mend them first." };
   if (options.all === true) {
     try {
-      makeFolders(dirname(out));
+      await makeFolders(dirname(out));
     } catch (error) {
       const problem = `"${dirname(out)}" cannot be made (${requireSystemCode(error)}).`;
       return { imported, out, check: [], problem };

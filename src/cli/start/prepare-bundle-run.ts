@@ -172,7 +172,7 @@ async function registerRoots(store: Store, request: StartBundleRun): Promise<voi
   }
   if (outputRoot === undefined) return;
   try {
-    makeFolders(outputRoot);
+    await makeFolders(outputRoot);
   } catch {
     // what is no directory is refused below
   }

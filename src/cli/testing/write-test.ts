@@ -11,7 +11,7 @@ import { saveFile } from "../../store/disk/save-file.js";
 export async function writeNewFile(root: string, path: string, text: string): Promise<void> {
   const file = join(root, path);
   try {
-    makeFolders(dirname(file));
+    await makeFolders(dirname(file));
     await saveFile(file, (temporary) => pipeline(Readable.from([text]), writeOwnStream(temporary)));
   } catch (error) {
     const code = requireSystemCode(error);

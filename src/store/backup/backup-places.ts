@@ -31,9 +31,9 @@ export async function sayingWhy<T>(outcome: string, action: () => Promise<T>): P
 }
 
 /** Makes a folder, private, and those that it lies in. Throws `BackupError`, and what the system says. */
-export function makeFolder(dir: string): void {
+export async function makeFolder(dir: string): Promise<void> {
   parentsOf(dir).find(isFolder); // what is no folder is named
-  makeFolders(dir, 0o700);
+  await makeFolders(dir, 0o700);
 }
 
 /** False where nothing is. */

@@ -28,7 +28,7 @@ async function bringUpToDate(storeDir: string, dir: string): Promise<BackupRepor
   const identity = await readStoreIdentity(storeDir);
   if (identity === undefined) throw new NothingThere(`There is no store in ${storeDir}.`);
   refuseNested(storeDir, dir);
-  makeFolder(dir);
+  await makeFolder(dir);
   rememberStore(dir);
   refuseForeign(dir);
   return withBackupLock(dir, async () => {

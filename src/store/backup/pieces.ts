@@ -9,8 +9,9 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { syncDirectory, syncOwnFile, temporaryPathFor } from "../disk/atomic-file.js";
+import { syncMade } from "../disk/make-folders.js";
 import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
@@ -63,10 +64,7 @@ export class Pieces {
     await someAtOnce(this.unsynced, SYNCED_AT_ONCE, (name) => syncOwnFile(join(this.dir, name)));
     if (this.unsynced.size > 0) await syncDirectory(this.dir);
     this.unsynced.clear();
-    for (let dir = this.dir; this.made !== undefined && dir.length >= this.made.length;) {
-      dir = dirname(dir);
-      await syncDirectory(dir);
-    }
+    await syncMade(this.made, this.dir);
     this.made = undefined;
   }
 

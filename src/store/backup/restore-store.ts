@@ -52,7 +52,7 @@ export function restoreStore(backupDir: string, to: string, policy: RootPolicy =
     await readManifest(backupDir); // before anything is made where no backup is
     rememberStore(backupDir);
     refuseInside(to);
-    makeFolder(to);
+    await makeFolder(to);
     refuseFull(to);
     return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy));
   });

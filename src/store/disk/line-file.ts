@@ -19,6 +19,8 @@ export class LineFile {
   readonly path: string;
   private file: string | undefined;
   private offset = 0;
+  /** Whether this process has made the file's name durable. */
+  private isNamed = false;
 
   constructor(path: string) {
     this.path = path;
@@ -69,7 +71,6 @@ export class LineFile {
    * the lock over puts a copy in the file's place.
    */
   async append(lines: string, lock: HeldLock): Promise<void> {
-    const isNew = !standsThere(this.path);
     const fd = openOwnFile(this.path, "append");
     try {
       lock.assertHeld();
@@ -82,7 +83,8 @@ export class LineFile {
     } finally {
       closeSync(fd);
     }
-    if (isNew) await syncDirectory(dirname(this.path));
+    if (!this.isNamed) await syncDirectory(dirname(this.path)); // whoever made the file may have died before that
+    this.isNamed = true;
     lock.assertHeld();
   }
 

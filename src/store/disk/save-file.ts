@@ -1,6 +1,7 @@
 import { link, lstat, rename } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
+import { syncDirectory } from "./atomic-file.js";
 import { removeLeftover } from "./remove-leftover.js";
 import { systemCode } from "../../core/system-code.js";
 
@@ -8,8 +9,8 @@ import { systemCode } from "../../core/system-code.js";
 const NO_LINKS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /**
- * Puts a file where a user wants it, written beside its place first: what is there is whole, and what fails leaves nothing. Nothing is
- * replaced unless it is asked for. Throws what the system says: `EEXIST` for what is there.
+ * Puts a file where a user wants it, written beside its place first: what is there is whole, and what fails leaves nothing. `write` makes
+ * its bytes durable, this its name. Nothing is replaced unless it is asked for. Throws what the system says: `EEXIST` for what is there.
  */
 export async function saveFile(
   file: string,
@@ -24,6 +25,7 @@ export async function saveFile(
   } finally {
     await removeLeftover(temporary);
   }
+  await syncDirectory(dirname(file)).catch(() => undefined); // where its file system can
 }
 
 async function putNew(temporary: string, file: string): Promise<void> {

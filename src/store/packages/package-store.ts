@@ -214,6 +214,7 @@ class DirectoryPackageStore implements PackageStore {
     if (isThere && (await digestOf(await listPackage(dir))) === digest) {
       const now = new Date();
       await utimes(dir, now, now); // of two builds it is the one installed last, and too young to be garbage
+      await this.syncNames(); // who placed it may have died first
       return ok(installation);
     }
     await sealTree(listing);
@@ -221,15 +222,18 @@ class DirectoryPackageStore implements PackageStore {
     if (standsThere(dir)) await rename(dir, `${staging}-changed`); // deleted on the way out
     await rename(staging, dir);
     failpoint("package.placed");
-    await syncDirectory(this.packagesDir);
+    await this.syncNames();
     return ok(installation);
+  }
+
+  private async syncNames(): Promise<void> {
+    for (const folder of [this.packagesDir, dirname(this.packagesDir)]) await syncDirectory(folder);
   }
 
   /** Runs `action` with a fresh staging path while no other process installs or removes. */
   private async exclusively<T>(action: (staging: string) => Promise<Result<T>>): Promise<Result<T>> {
     try {
-      const made = mkdirSync(this.packagesDir, { recursive: true, mode: 0o700 });
-      if (made !== undefined) await syncDirectory(dirname(this.packagesDir));
+      mkdirSync(this.packagesDir, { recursive: true, mode: 0o700 });
       return await withFileLock(this.lockFile, async () => {
         await this.clearStaging();
         try {

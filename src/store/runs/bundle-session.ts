@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
+import { syncMade } from "../disk/make-folders.js";
 import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { requireSystemCode, unreadNow } from "../../core/system-code.js";
@@ -73,13 +74,12 @@ export async function openSessionFolder(
   const prefix = `.session-${manifest.runId}-`;
   const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
-    mkdirSync(place.outputRoot, { recursive: true });
+    await syncMade(mkdirSync(place.outputRoot, { recursive: true }), place.outputRoot);
     if (!(await exists(final))) {
       await mkdir(staging);
       await writeManifest(staging, manifest);
       // On top of a folder that holds anything this fails: of two runs at once, one gets the id.
       await rename(staging, final);
-      await syncDirectory(place.outputRoot);
     }
   } catch (error) {
     // Whoever was first has made it, and cleared away what a second attempt of the same run was about to put there.
@@ -96,6 +96,11 @@ export async function openSessionFolder(
       "E_PRECONDITION_FAILED",
       `The session id "${place.sessionId}" is taken. Choose another, or none.`,
     );
+  }
+  try {
+    await syncDirectory(place.outputRoot); // who made it may have died first
+  } catch (error) {
+    return notMade("The session folder", "Check the output directory's permissions.", error);
   }
   // What an attempt that was cut short has left.
   for (const name of await readdir(place.outputRoot)) {
@@ -155,7 +160,9 @@ async function changeManifest(
       "The names of the session's files are too long together. Save under a shorter one, or put more into one file.",
     );
   }
-  if (next !== known.value) await writeManifest(sessionDir(place), next, lock);
+  const dir = sessionDir(place);
+  if (next !== known.value) await writeManifest(dir, next, lock);
+  else await syncDirectory(dir); // who wrote it may have died first
   return ok(next);
 }
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { printableJson } from "../../core/documents/printable-json.js";
@@ -18,7 +18,7 @@ import {
 } from "../../core/state/earlier-entries.js";
 import type { Decision, Frontmatter } from "../../core/state/state-frontmatter.js";
 import { systemCode, unreadFault } from "../../core/system-code.js";
-import { writeFileAtomic } from "../disk/atomic-file.js";
+import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { readOwnFileSync, standsThere } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
@@ -126,7 +126,9 @@ const FOLDER = "@state/logs/";
 
 async function keepFile(stateDir: string, { name, bytes }: EarlierFile, lock: HeldLock): Promise<void> {
   const path = join(stateDir, "logs", name);
-  if (standsThere(path) && readOwnFileSync(path).equals(bytes)) return;
+  if (standsThere(path) && readOwnFileSync(path).equals(bytes)) {
+    return syncDirectory(dirname(path)); // who wrote it may have died first
+  }
   await writeFileAtomic(path, bytes, lock);
 }
 

@@ -1,11 +1,11 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import { type StateSnapshotState, StateSnapshotStateSchema } from "../../core/graph-state/schemas.js";
 import type { JsonObject } from "../../core/json.js";
 import { AppendLog, parseLine } from "../disk/append-log.js";
 import type { LinePosition } from "../disk/line-index.js";
-import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 import { systemCode } from "../../core/system-code.js";
@@ -95,7 +95,9 @@ export class GraphStateFiles {
     }
     await this.lock.hold(async (lock) => {
       const known = await this.current();
-      if (known !== undefined && known.change >= change) return;
+      if (known !== undefined && known.change >= change) {
+        return syncDirectory(dirname(this.path)); // who wrote it may have died first
+      }
       const initial = known?.initial ?? state;
       await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`, lock);
     });

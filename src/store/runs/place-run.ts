@@ -15,7 +15,7 @@ import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
-import { openOwnFile } from "../disk/own-file.js";
+import { openOwnFile, standsThere } from "../disk/own-file.js";
 import { userHere } from "./user-here.js";
 import { notMade } from "./not-made.js";
 import type { Project } from "./project-id.js";
@@ -39,8 +39,9 @@ export async function placeRun(
 ): Promise<Result<RunMetadata>> {
   const projectDir = join(projectsDir, project.projectId);
   try {
-    const made = mkdirSync(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
-    if (made !== undefined) {
+    mkdirSync(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+    if (!standsThere(index.path)) {
+      // Its first run: who made the folders may have died first.
       for (const dir of [projectDir, projectsDir, dirname(projectsDir)]) await syncDirectory(dir);
     }
     return await withFileLock(

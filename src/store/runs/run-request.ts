@@ -1,9 +1,9 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../../core/canonical-json.js";
 import type { JsonObject } from "../../core/json.js";
 import { type RunModels, runModelsSchema } from "../../core/run/run-model.js";
-import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { FencedLock, type HeldLock } from "../disk/fenced-lock.js";
 import { understoodFile } from "../disk/own-file.js";
 
@@ -53,10 +53,11 @@ export class RunRequestFile {
   ): Promise<void> {
     await this.lock.hold(async (lock) => {
       const known = await this.read();
-      if (known !== undefined && input["resume"] !== true) return;
+      const dir = dirname(this.path);
+      if (known !== undefined && input["resume"] !== true) return syncDirectory(dir); // who wrote it may have died first
       const begun = { kind, ...origin, input, ...(models === undefined ? {} : { models }) };
       const kept = known === undefined ? begun : goneOn(known, begun);
-      if (known !== undefined && canonicalJson(kept) === canonicalJson(known)) return;
+      if (known !== undefined && canonicalJson(kept) === canonicalJson(known)) return syncDirectory(dir);
       await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
     });
   }

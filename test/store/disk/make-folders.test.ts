@@ -11,8 +11,8 @@ test("what is missing on the way is made with the mode, and what is there stays 
   const dir = await temporaryDirectory();
   await mkdir(join(dir, "there"), { mode: 0o755 });
   await symlink(join(dir, "there"), join(dir, "link"));
-  makeFolders(join(dir, "link/one/two"), 0o700);
-  makeFolders(join(dir, "link/one/two"), 0o755);
+  await makeFolders(join(dir, "link/one/two"), 0o700);
+  await makeFolders(join(dir, "link/one/two"), 0o755);
   expect([await modeOf(join(dir, "there")), await modeOf(join(dir, "there/one/two"))]).toEqual([
     0o755, 0o700,
   ]);
@@ -21,8 +21,8 @@ test("what is missing on the way is made with the mode, and what is there stays 
 test("a file on the way is named by the system's own words", async () => {
   const dir = await temporaryDirectory();
   await writeFile(join(dir, "file"), "");
-  expect(() => makeFolders(join(dir, "file"))).toThrow("EEXIST");
-  expect(() => makeFolders(join(dir, "file/below"))).toThrow(/ENOTDIR|EEXIST/);
+  await expect(makeFolders(join(dir, "file"))).rejects.toThrow("EEXIST");
+  await expect(makeFolders(join(dir, "file/below"))).rejects.toThrow(/ENOTDIR|EEXIST/);
 });
 
 // Node's own way to make a folder and its parents tries for ever where the parent is there and takes nothing.
