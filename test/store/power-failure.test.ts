@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -9,6 +9,7 @@ import { withoutHistory } from "../../src/core/graph-state/walk.js";
 import type { Notice } from "../../src/core/notify/notice.js";
 import { backupStore } from "../../src/store/backup/backup-store.js";
 import { restoreStore } from "../../src/store/backup/restore-store.js";
+import { collectGarbage } from "../../src/store/collect-garbage.js";
 import { saveFile } from "../../src/store/disk/save-file.js";
 import { writeOwnStream } from "../../src/store/disk/own-file.js";
 import { NO_LOCK } from "../../src/store/disk/fenced-lock.js";
@@ -210,4 +211,50 @@ test("the index of runs that somebody made who died before it had a line is ther
   await newRun(world.store);
   await index.add(valueOf(await world.store.runs.findRun(RUN_ID)));
   expect(power.unsynced()).not.toContain("projects/runs.jsonl");
+});
+
+describe("nothing is removed before it is on disk", () => {
+  test("that its run is pruned, where who said so died first", async () => {
+    const { projectId } = await endedRun();
+    power.fails = "runs.jsonl";
+    await expect(world.store.runs.prune({ projectId, runId: RUN_ID }, 1, new Date())).rejects.toThrow("EIO");
+    power.fails = "";
+    const store = await again();
+    expect((await store.runs.sweep()).ended).toEqual([RUN_ID]);
+    expect(power.atRemovals).toEqual([]);
+  });
+
+  test("that its run is pruned, where garbage is collected", async () => {
+    const { projectId } = await endedRun();
+    power.fails = "runs.jsonl";
+    await expect(world.store.runs.prune({ projectId, runId: RUN_ID }, 1, new Date())).rejects.toThrow("EIO");
+    power.fails = "";
+    const garbage = await collectGarbage(await again(), { before: new Date(), stays: false });
+    expect(garbage.runs.pruned).toEqual([RUN_ID]);
+    expect(power.atRemovals).toEqual([]);
+  });
+
+  test("which pieces a backup has now, where who took it died first", async () => {
+    const backup = join(world.dir, "backup");
+    const { projectId } = await endedRun();
+    await backupStore(world.store.dir, backup);
+    const manifest = join(backup, "manifest.json");
+    renameSync(manifest, `${manifest}-new`);
+    renameSync(`${manifest}-new`, manifest);
+    const piece = join(backup, "parts", "projects", projectId, "runs", RUN_ID, "0".repeat(64));
+    writeFileSync(piece, "of the backup before");
+    expect(power.unsynced()).toEqual(["backup/manifest.json"]);
+    power.atRemovals.length = 0;
+    await backupStore(world.store.dir, backup);
+    expect(existsSync(piece)).toBe(false);
+    expect(power.atRemovals).toEqual([]);
+  });
+
+  async function endedRun(): Promise<{ projectId: string }> {
+    const { projectRoot, packageId } = world;
+    const request = { projectRoot, packageId, activeAgentId: "author", runId: RUN_ID };
+    const run = valueOf(await world.store.runs.createRun(request));
+    await world.store.runs.setPhase(run, "completed", new Date());
+    return run;
+  }
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { writeFileAtomic } from "../disk/atomic-file.js";
+import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { rememberStore, standsThere } from "../disk/own-file.js";
 import { readStoreIdentity } from "../store.js";
 import { MANIFEST_FILE } from "./backup-format.js";
@@ -33,6 +33,7 @@ async function bringUpToDate(storeDir: string, dir: string): Promise<BackupRepor
   refuseForeign(dir);
   return withBackupLock(dir, async () => {
     const former = standsThere(join(dir, MANIFEST_FILE)) ? await readManifest(dir) : undefined;
+    if (former !== undefined) await syncDirectory(dir); // who took it may have died first: what it names no more is removed
     if (former !== undefined && former.storeId !== identity.storeId) {
       throw new BackupError(
         `${dir} is the backup of another store (${former.storeId}). Name another folder for this one.`,

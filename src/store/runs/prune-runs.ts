@@ -74,7 +74,9 @@ export async function collectStrayRuns(
   const runsDir = join(projectDir, "runs");
   const remove = async (runIds: readonly string[]): Promise<SweptRuns> =>
     stays ? { ended: runIds, notRemoved: [] } : discardEach(projectDir, runIds);
-  const swept = await remove(await leftOfPruned(projectDir, index));
+  const swept = stays
+    ? await remove(await leftOfPruned(projectDir, index))
+    : await sweepPruned(projectDir, index);
   const stray = {
     pruned: swept.ended,
     unmade: [] as string[],
@@ -111,7 +113,9 @@ export async function collectStrayRuns(
 
 /** Ends what earlier prunings have begun. */
 export async function sweepPruned(projectDir: string, index: RunIndex): Promise<SweptRuns> {
-  return discardEach(projectDir, await leftOfPruned(projectDir, index));
+  const left = await leftOfPruned(projectDir, index);
+  if (left.length > 0) await index.sync(); // who said that they are pruned may have died first
+  return discardEach(projectDir, left);
 }
 
 /** What is in the trash, and what lies where pruned runs were. */
