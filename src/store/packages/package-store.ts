@@ -115,14 +115,10 @@ class DirectoryPackageStore implements PackageStore {
     const known = this.opened.get(packageId);
     if (known?.stamp === found.stamp) return ok(this.remember(packageId, found.stamp, known.loaded));
     try {
-      const listing = await listPackage(found.dir);
-      const report = await loadPackage(listing);
-      if (report.package === undefined) return invalid(report.findings);
-      const { name, version } = report.package.manifest;
-      const digest = await digestOf(listing);
-      if (digest === undefined || packageIdOf(name, version, digest) !== packageId)
-        return changedOnDisk(packageId);
-      return ok(this.remember(packageId, found.stamp, report.package));
+      const loaded = await loadInstalled(packageId, found.dir);
+      if (loaded.ok) return ok(this.remember(packageId, found.stamp, loaded.value));
+      // What was removed while it was read, or put in its place again, says nothing about the package.
+      return (await this.find(packageId))?.stamp === found.stamp ? loaded : await this.open(packageId);
     } catch (error) {
       if (error instanceof PackageUnreadNow) return fail("E_INTERNAL", error.message);
       throw error;
@@ -345,6 +341,18 @@ function notWritten(error: unknown): Failed {
 
 function unknown(packageId: string): Failed {
   return fail("E_PACKAGE_NOT_FOUND", `No package ${quote(packageId)} is installed in this store.`);
+}
+
+/** Throws `PackageUnreadNow`. */
+async function loadInstalled(packageId: string, dir: string): Promise<Result<LoadedPackage>> {
+  const listing = await listPackage(dir);
+  const report = await loadPackage(listing);
+  if (report.package === undefined) return invalid(report.findings);
+  const { name, version } = report.package.manifest;
+  const digest = await digestOf(listing);
+  return digest !== undefined && packageIdOf(name, version, digest) === packageId
+    ? ok(report.package)
+    : changedOnDisk(packageId);
 }
 
 /** Undefined where there is something that no package holds. */

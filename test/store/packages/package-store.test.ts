@@ -405,6 +405,16 @@ describe("list and remove", () => {
     expect(valueOf(await store.install(await directorySource())).packageId).toBe(packageId);
   });
 
+  test("a package that is removed while it is read is gone, and not damaged", async () => {
+    const { store, storeDir } = await emptyStore();
+    const many = Array.from({ length: 400 }, (_, index) => [`assets/${index}/file`, "x"] as const);
+    const source = await directorySource({ ...files, ...Object.fromEntries(many) });
+    const { packageId } = valueOf(await store.install(source));
+    const opening = openPackageStore(storeDir).open(packageId);
+    valueOf(await store.remove(packageId));
+    expect(faultOf(await opening).code).toBe("E_PACKAGE_NOT_FOUND");
+  });
+
   test("two removals at once: one removes, the other finds nothing", async () => {
     const { store, storeDir } = await emptyStore();
     const { packageId } = valueOf(await store.install(await directorySource()));
