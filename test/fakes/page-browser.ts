@@ -119,6 +119,7 @@ function queryOf(asked: object): string {
 /** A stream that is read. */
 export class Watching {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly messages: StreamedMessage[] = [];
   /** Settles when the server has ended it. */
   readonly ended: Promise<void>;
@@ -127,6 +128,7 @@ export class Watching {
   constructor(response: IncomingMessage) {
     this.response = response;
     this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
     this.ended = this.read().catch(() => undefined);
   }
 

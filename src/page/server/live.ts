@@ -35,7 +35,11 @@ class MessageStream {
     if (response.destroyed) leave(); // it is told of once, and its run had to be found first
     else response.once("close", leave);
     this.signal = gone.signal;
-    response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
+    // By itself nginx keeps back what comes until it is pages full, as long as the stream goes on.
+    response.writeHead(200, {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "X-Accel-Buffering": "no",
+    });
     response.flushHeaders();
   }
 

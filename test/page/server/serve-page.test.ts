@@ -104,6 +104,13 @@ test("a browser that goes away while a stream says why it ends is no failure of 
   expect(failures).toEqual([]);
 });
 
+test("a proxy before the page is told to keep nothing of a stream back: nginx does so until it is pages full", async () => {
+  const { browser } = await openedPage(
+    ofOneRun(() => Promise.resolve(IDS), { code: "ENOENT", message: "Nothing to be read." }),
+  );
+  expect((await browser.watch("a")).headers).toMatchObject({ "x-accel-buffering": "no" });
+});
+
 test("what a browser watches ends when another one takes its place", async () => {
   const { links, browser } = await openedPage({
     ...ofOneRun(() => Promise.resolve(IDS), { code: "E_INTERNAL", message: "" }),
