@@ -8,7 +8,8 @@ import {
 } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
-import { unreadyWords } from "./client/temporal/temporal-words.js";
+import { temporalWords, unreadyWords } from "./client/temporal/temporal-words.js";
+import { writeRefusal } from "./client/temporal/write-refusal.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { attributesOfRuns } from "./contract/sealed.js";
@@ -90,7 +91,7 @@ export interface RunningWorker {
 
 /**
  * The composition root: config → store, tools, model → activities → a worker on the store's task queue. Resolves
- * when the worker polls. Rejects where Temporal does not answer, the store is damaged or cannot be written, or the process may
+ * when the worker polls. Rejects where Temporal does not answer or gives it no work, the store is damaged or cannot be written, or the process may
  * open too few files; nothing is left open then.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
@@ -115,6 +116,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
   let worker: Worker;
   try {
+    const refusal = await writeRefusal(connection, options.namespace);
+    if (refusal !== undefined) throw refusal; // it would poll for a minute, be refused and say that it does
     const notifier = await notifierOf(config, connection, options.namespace, store);
     const activities = createActivities({
       ...place,
@@ -251,11 +254,12 @@ async function whyNotReady(
   return lost ?? whyRefused(connection, namespace);
 }
 
-/** Why Temporal says nothing of the namespace; undefined where it does. */
+/** Why Temporal says nothing of the namespace, or gives out no work there; undefined where it does. */
 async function whyRefused(connection: NativeConnection, namespace: string): Promise<string | undefined> {
   try {
-    await answered(connection.workflowService.describeNamespace({ namespace }));
-    return undefined;
+    const described = connection.workflowService.describeNamespace({ namespace });
+    const refused = await answered(described.then(() => writeRefusal(connection, namespace)));
+    return refused === undefined ? undefined : temporalWords(refused);
   } catch (error) {
     return unreadyWords(error) ?? SILENT;
   }

@@ -10,6 +10,7 @@ import {
   UNAUTHENTICATED,
 } from "../client/temporal/grpc-status.js";
 import { certificateTrouble } from "../client/temporal/temporal-words.js";
+import { writeRefusal } from "../client/temporal/write-refusal.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
@@ -30,7 +31,7 @@ export interface TemporalPlace {
 const ANSWER_MS = CHECK_MS - 500;
 const FEW_DAYS = 7;
 const DAY_SECONDS = 86_400;
-const LATER = ["namespace", "retention", "search attributes", "workers"] as const;
+const LATER = ["namespace", "rights", "retention", "search attributes", "workers"] as const;
 
 /** The embedded server of a store, if one runs: none is started for this. */
 export async function runningServer(storeDir: string): Promise<{ readonly address: string } | undefined> {
@@ -80,7 +81,7 @@ async function askAll(
     const how = place.embedded ? "embedded, " : hasTls(place) ? "with TLS, " : "";
     const server = passed("temporal", `${address} (${how}version ${serverVersion || "unknown"})`);
     const namespace = await checkNamespace(connection, place, address);
-    if (namespace.some(({ status }) => status === "failed")) {
+    if (namespace[0]?.status === "failed") {
       return [server, ...namespace, ...LATER.slice(1).map((name) => skipped(name, "no namespace"))];
     }
     const rest = await Promise.all([
@@ -112,7 +113,16 @@ async function checkNamespace(
       : remedyFor(error, place);
     return [failed("namespace", `${namespace}: ${causeOf(error)}`, remedy)];
   }
-  return [passed("namespace", namespace), judgeRetention(seconds, at)];
+  const rights = await checkRights(connection, place);
+  return [passed("namespace", namespace), rights, judgeRetention(seconds, at)];
+}
+
+/** Whoever may read a namespace may lack the rights to do anything in it. */
+async function checkRights(connection: Connection, { namespace }: TemporalPlace): Promise<Finding> {
+  const refusal = await writeRefusal(connection, namespace);
+  if (refusal === undefined) return passed("rights", "may read and write");
+  const found = `may read, and not write (${causeOf(refusal)}): runs can be looked at, and neither started, told anything nor worked on`;
+  return failed("rights", found, "Give this key or certificate the rights of a writer in the namespace.");
 }
 
 /** Of a run that is over Temporal keeps the history for so long; 0 where it does not say. */

@@ -3,6 +3,7 @@ import { checkSeal } from "../../src/doctor/check-seal.js";
 import { checkTemporal } from "../../src/doctor/check-temporal.js";
 import { type GrpcAnswer, answeringTemporal } from "../fakes/answering-temporal.js";
 
+const INVALID_ARGUMENT = 3;
 const PERMISSION_DENIED = 7;
 const RESOURCE_EXHAUSTED = 8;
 const KEYWORD = 2;
@@ -36,6 +37,19 @@ test("a namespace that is closed to a key is named so", async () => {
   const closed = { code: PERMISSION_DENIED, details: "Request unauthorized." };
   const finding = (await look({ DescribeNamespace: closed }))("namespace");
   expect(finding?.remedy).toContain("Let this key or certificate into the namespace");
+});
+
+test("a key that may read a namespace and not write is named before a run is refused, and the rest is looked at", async () => {
+  const refused = { code: PERMISSION_DENIED, details: "Request unauthorized." };
+  const found = await look({ ResetStickyTaskQueue: refused, ListSearchAttributes: attributesOf({}) });
+  expect(found("rights")).toMatchObject({
+    status: "failed",
+    found: expect.stringContaining("not write (Request unauthorized.)") as string,
+    remedy: expect.stringContaining("the rights of a writer") as string,
+  });
+  expect(found("workers")?.status).toBe("warning");
+  const notFound = { code: INVALID_ARGUMENT, details: "Execution is not set on request." };
+  expect((await look({ ResetStickyTaskQueue: notFound }))("rights")?.status).toBe("ok");
 });
 
 test("attributes of other types may be somebody else's: a namespace of its own is advised before they are removed", async () => {

@@ -56,6 +56,32 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
   await expect(worker.done).rejects.toThrow(said);
 });
 
+test("a worker whose key may read and not write does not say that it polls: what it lacks is said at once", async () => {
+  quietRuntime();
+  const place = await openPlace(inject("temporalAddress"), []);
+  onTestFinished(() => place.close());
+  const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
+  const address = await answeringTemporal({ ResetStickyTaskQueue: refusal });
+  const starting = startWorker(place.config, {
+    connection: { address },
+    namespace: "default",
+    store: place.store,
+  });
+  await expect(starting).rejects.toThrow("Request unauthorized.");
+});
+
+test("a worker that may read and write no more says what is refused", async () => {
+  const { worker, way } = await readyWorker();
+
+  const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
+  way.turn(await answeringTemporal({ ResetStickyTaskQueue: refusal }));
+  await eventually(async () => (await worker.whyNotReady()) !== undefined);
+  expect(await worker.whyNotReady()).toContain("does not let this in (Request unauthorized).");
+  way.turn(inject("temporalAddress"));
+  await eventually(async () => (await worker.whyNotReady()) === undefined);
+  await worker.shutdown();
+});
+
 test("a worker whose Temporal stands still, its connections open, says that it does not answer, and not that it refuses", async () => {
   const { worker, way } = await readyWorker();
 

@@ -73,7 +73,7 @@ function unconnectedWords(message: string): string {
 /** What is said where Temporal does not let this in. */
 export function notLetIn(reason: string, address?: string): string {
   const where = address === undefined ? "" : ` at ${address}`;
-  return `Temporal${where} does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
+  return `Temporal${where} does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. It may be out of date, or lack rights: to list runs and see where they stand takes a reader's in the namespace, all else a writer's. ${SEE}`;
 }
 
 /** The client has a class for it in some places; the server says it in others. */
