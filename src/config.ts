@@ -27,12 +27,14 @@ import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { type Settings, readSettings, startsSchema } from "./settings-file.js";
 import { homeDirectory } from "./store/disk/home-directory.js";
 import type { RootPolicy } from "./store/roots/roots.js";
+import { isMetadataValue } from "./core/header-value.js";
 import { wordsOf } from "./core/system-code.js";
 
 export { ConfigError };
 
 /** Secrets that are read by these names; those of models are named in the settings file. */
-const SECRET_VARIABLES = ["OPENAI_API_KEY", "TEMPORAL_API_KEY"];
+const TEMPORAL_KEY = "TEMPORAL_API_KEY";
+const SECRET_VARIABLES = ["OPENAI_API_KEY", TEMPORAL_KEY];
 
 const flag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");
 const positiveInteger = z
@@ -105,6 +107,8 @@ export interface Config {
   readonly fetchEnvironment: Readonly<Record<string, string>>;
   /** The configured Temporal; undefined means the embedded server. */
   readonly temporal: ClientConnectConfig | undefined;
+  /** The key that Temporal is shown, as its file has it now; undefined where none holds it. */
+  readonly temporalKey: (() => string) | undefined;
   /** The longest wait for one answer that any agent's settings allow, in milliseconds. */
   readonly longestModelTimeoutMs: number;
   /** Which models there are, and how they are reached. */
@@ -181,6 +185,7 @@ export function loadConfig(
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     fetchEnvironment: fetchEnvironment(environment),
     temporal: temporal.connection,
+    temporalKey: keyInFile(given, temporal.connection?.connectionOptions.apiKey),
     longestModelTimeoutMs: longestTimeoutMs(env, settings),
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
@@ -214,6 +219,21 @@ export function loadConfig(
     workerSize: workerSizeOf(env, settings.worker),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
+}
+
+/** Whoever renews a key writes it into its file. One that cannot be read or shown now leaves the one before. */
+function keyInFile(environment: Environment, atFirst: string | undefined): (() => string) | undefined {
+  if (valueOf(environment, `${TEMPORAL_KEY}_FILE`) === undefined || atFirst === undefined) return undefined;
+  let last = atFirst;
+  return () => {
+    try {
+      const key = secretOf(environment, TEMPORAL_KEY);
+      if (key !== undefined && isMetadataValue(key)) last = key;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+    }
+    return last;
+  };
 }
 
 /** A store in the root of the file system would hold every project there is. */

@@ -37,6 +37,7 @@ import {
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
 import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
+import { renewKey } from "./worker/renewed-key.js";
 import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
@@ -108,6 +109,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await connect(options.connection);
+  const stopRenewing = renewKey(connection, options.connection.apiKey, config);
   const seals = config.sealKeys?.writer !== undefined;
   const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
@@ -146,6 +148,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
     });
   } catch (error) {
+    stopRenewing();
     await external?.close();
     await connection.close();
     throw error;
@@ -163,6 +166,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await announcement.stop();
     await rehearsals.close();
     await external?.close();
+    stopRenewing();
     await connection.close();
   });
   return {

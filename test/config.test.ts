@@ -611,6 +611,21 @@ describe("a secret may stand in a file", () => {
     expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-of-the-next");
   });
 
+  test("and so does Temporal's, where the one before stays while its file cannot be read or shown", async () => {
+    const path = await held("of-an-hour\n");
+    const { temporalKey } = load({ TEMPORAL_API_KEY_FILE: path, TEMPORAL_ADDRESS: "127.0.0.1:7233" });
+    expect(temporalKey?.()).toBe("of-an-hour");
+    await held("of-the-next\n");
+    expect(temporalKey?.()).toBe("of-the-next");
+    for (const spoilt of ["", "two\nlines", "schlüssel"]) {
+      await held(spoilt);
+      expect(temporalKey?.()).toBe("of-the-next");
+    }
+    await rm(path);
+    expect(temporalKey?.()).toBe("of-the-next");
+    expect(load({ TEMPORAL_API_KEY: "k", TEMPORAL_ADDRESS: "127.0.0.1:7233" }).temporalKey).toBeUndefined();
+  });
+
   test("and of a pipe, which can be read once, the one that came through it stays", async () => {
     const path = join(dir, "pipe");
     execFileSync("sh", ["-c", 'mkfifo "$0"', path]);

@@ -123,7 +123,10 @@ async function open(
     client = await unlessAborted(
       signal,
       connect({
-        connection: serves ? { ...connection, connectTimeout: SERVES_MS } : connection,
+        connection: {
+          ...connection,
+          ...defined({ apiKey: config.temporalKey, connectTimeout: serves ? SERVES_MS : undefined }),
+        },
         namespace,
         taskQueue: store?.taskQueue ?? config.taskQueue,
         ...defined({
