@@ -14,7 +14,8 @@ import { type Sign, readStatement } from "../../contract/signed.js";
 import { fail } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
 import { abortable } from "../temporal/abortable.js";
-import { UNIMPLEMENTED, statusIn } from "../temporal/grpc-status.js";
+import { UNIMPLEMENTED, isNotLetIn, statusIn } from "../temporal/grpc-status.js";
+import { temporalWords } from "../temporal/temporal-words.js";
 
 export interface RemoteStore {
   readonly temporal: Client;
@@ -46,6 +47,8 @@ export function remotePages(store: RemoteStore): PageSource {
       if (error instanceof NobodyAnswers) {
         return fail("E_PRECONDITION_FAILED", error.message, { nobodyAnswers: true });
       }
+      const refusal = isNotLetIn(error) ? temporalWords(error) : undefined;
+      if (refusal !== undefined) return fail("E_PRECONDITION_FAILED", refusal);
       if (!(error instanceof ActivityExecutionFailedError || error instanceof WorkflowFailedError))
         throw error;
       return fail(

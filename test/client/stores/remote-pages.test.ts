@@ -1,8 +1,9 @@
-import { ActivityExecutionFailedError, type Client } from "@temporalio/client";
+import { ActivityExecutionFailedError, type Client, ServiceError } from "@temporalio/client";
 import { ApplicationFailure, TimeoutFailure, type TimeoutType } from "@temporalio/common";
 import { describe, expect, test } from "vitest";
 import { remotePages } from "../../../src/client/stores/remote-pages.js";
 import type { StoreQuestionName } from "../../../src/contract/reads.js";
+import { grpc } from "../../fakes/grpc-error.js";
 
 /** A store on a server where each question ends so, and how it was asked last. */
 function storeThat(failsWith: Error) {
@@ -35,6 +36,18 @@ describe("a question to a store", () => {
     expect(untaken).toMatchObject({ error: { message: expect.stringContaining("nobody polls") as string } });
     expect(hanging).toMatchObject({
       error: { message: expect.stringContaining("does not answer") as string },
+    });
+  });
+
+  test("that whoever asks has no right to put is refused in words, so that what needs no store is shown all the same", async () => {
+    const cause = grpc(7, "Request unauthorized.");
+    const start = () => Promise.reject(new ServiceError("Failed to start activity", { cause }));
+    const temporal = { activity: { start }, connection: {} } as unknown as Client; // all that is asked of it here
+    const pages = remotePages({ temporal, namespace: "x", taskQueue: "office" });
+    const message = expect.stringContaining("does not let this in (Request unauthorized)") as string;
+    await expect(pages("read.run", { question: { run: "r" } })).resolves.toMatchObject({
+      ok: false,
+      error: { code: "E_PRECONDITION_FAILED", message },
     });
   });
 
