@@ -1,7 +1,12 @@
 import type { NativeConnection } from "@temporalio/worker";
-import type { Config } from "../config.js";
 
 const LOOK_MS = 10_000;
+
+/** The configured key, as it was read at first and as its file has it now. */
+interface ConfiguredKey {
+  readonly temporal: { readonly connectionOptions: { readonly apiKey?: string | undefined } } | undefined;
+  readonly temporalKey: (() => string) | undefined;
+}
 
 /**
  * Has a worker's connection show the key that its file has now: the one that it has shown so far may count for an hour only. Another key than the
@@ -10,7 +15,7 @@ const LOOK_MS = 10_000;
 export function renewKey(
   connection: Pick<NativeConnection, "setApiKey">,
   shown: string | undefined,
-  { temporal, temporalKey }: Pick<Config, "temporal" | "temporalKey">,
+  { temporal, temporalKey }: ConfiguredKey,
 ): () => void {
   if (temporalKey === undefined || shown !== temporal?.connectionOptions.apiKey) return () => undefined;
   let last = shown;
