@@ -108,8 +108,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
-  const connection = await connect(options.connection);
-  const stopRenewing = renewKey(connection, options.connection.apiKey, config);
+  const { connection, disconnect } = await connect(config, options);
   const seals = config.sealKeys?.writer !== undefined;
   const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
@@ -118,8 +117,6 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
   let worker: Worker;
   try {
-    const refusal = await writeRefusal(connection, options.namespace);
-    if (refusal !== undefined) throw refusal; // it would poll for a minute, be refused and say that it does
     const notifier = await notifierOf(config, connection, options.namespace, store);
     const activities = createActivities({
       ...place,
@@ -148,9 +145,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
     });
   } catch (error) {
-    stopRenewing();
     await external?.close();
-    await connection.close();
+    await disconnect();
     throw error;
   }
   const announcement = announceStore(
@@ -166,8 +162,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await announcement.stop();
     await rehearsals.close();
     await external?.close();
-    stopRenewing();
-    await connection.close();
+    await disconnect();
   });
   return {
     done,
@@ -378,7 +373,20 @@ function isCutOff(error: unknown): boolean {
   return error instanceof GracefulShutdownPeriodExpiredError || error instanceof IllegalStateError;
 }
 
-/** A store's memo says which projects it has, 100 at most: the SDK would warn of 2 KB each time it is said. */
-function connect(options: NativeConnectionOptions): Promise<NativeConnection> {
-  return NativeConnection.connect({ payloadLimits: { memoWarnSize: 0 }, ...options });
+/** A connection that shows the key that its file has now. Throws what Temporal says where it gives no work out on it. */
+async function connect(config: Config, { connection: how, namespace }: WorkerOptions) {
+  // A store's memo says which projects it has, 100 at most: the SDK would warn of 2 KB each time it is said.
+  const payloadLimits = { memoWarnSize: 0 };
+  const connection = await NativeConnection.connect({ payloadLimits, ...how });
+  const refusal = await writeRefusal(connection, namespace);
+  if (refusal !== undefined) {
+    await connection.close();
+    throw refusal; // it would poll for a minute, be refused and say that it does
+  }
+  const stopRenewing = renewKey(connection, how.apiKey, config);
+  const disconnect = (): Promise<void> => {
+    stopRenewing();
+    return connection.close();
+  };
+  return { connection, disconnect };
 }

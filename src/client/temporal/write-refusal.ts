@@ -8,11 +8,11 @@ import { isNotLetIn } from "./grpc-status.js";
 export async function writeRefusal(
   { workflowService }: { readonly workflowService: Pick<WorkflowService, "resetStickyTaskQueue"> },
   namespace: string,
-): Promise<unknown> {
+): Promise<Error | undefined> {
   try {
     await workflowService.resetStickyTaskQueue({ namespace });
     return undefined;
   } catch (error) {
-    return isNotLetIn(error) ? error : undefined;
+    return error instanceof Error && isNotLetIn(error) ? error : undefined;
   }
 }
