@@ -2,7 +2,7 @@ import { Connection } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { expect, onTestFinished, test } from "vitest";
 import { isAway, isNotLetIn } from "../../../src/client/temporal/grpc-status.js";
-import { unreadyWords } from "../../../src/client/temporal/temporal-words.js";
+import { notLetIn, unreadyWords } from "../../../src/client/temporal/temporal-words.js";
 import { type GrpcAnswer, answeringTemporal } from "../../fakes/answering-temporal.js";
 import { quietRuntime } from "../../fakes/quiet-runtime.js";
 
@@ -13,7 +13,7 @@ const AWAY = { isAway: true, isBarred: false, words: undefined };
 const barred = (reason: string) => ({
   isAway: false,
   isBarred: true,
-  words: `Temporal does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. See: interlock doctor`,
+  words: notLetIn(reason),
 });
 const refused = (words: string) => ({ isAway: false, isBarred: false, words });
 

@@ -58,7 +58,8 @@ test("a worker without a certificate, where Temporal wants one, is told to name 
   );
 });
 
-const BARRED = "TEMPORAL_API_KEY, or a client certificate, says who asks. See: interlock doctor";
+const BARRED =
+  "TEMPORAL_API_KEY, or a client certificate, says who asks. It may be out of date, or lack rights: to list runs and see where they stand takes a reader's in the namespace, all else a writer's. See: interlock doctor";
 
 test.each<[GrpcAnswer, string]>([
   [
