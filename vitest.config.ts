@@ -40,8 +40,8 @@ const RETRY = report ? 1 : 0;
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
 const AGAINST_HANGS = {
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: 900_000,
+  hookTimeout: 900_000,
   expect: { poll: { timeout: 60_000 } },
 };
 const UNIT = {
