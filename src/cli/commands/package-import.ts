@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Entry, type EntryForm, findEntries, leadsToWorkflow } from "../../core/import/ways/entries.js";
 import { UNREAD_ENTRY, unreadEntries, unreadPaths } from "../../core/import/source/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
@@ -13,6 +13,7 @@ import {
   MORE_BELOW,
   type ReadSource,
   isPackage,
+  pathInTree,
   readSource,
   sourceRootOf,
 } from "../../tools/import/read-source.js";
@@ -109,7 +110,7 @@ async function readEntries(named: string): Promise<ReadEntries> {
     throw new CommandError(`"${named}" is a package already. It runs: interlock run ${runs}`);
   }
   const source = await readSource(await sourceRootOf(folder), folder);
-  const within = relative(source.root, path).split(sep).join("/");
+  const within = pathInTree(source, path);
   const all = findEntries(source.tree, basename(source.root));
   const entries = entry.isDirectory()
     ? all.filter((found) => isBelow(found.path, within))

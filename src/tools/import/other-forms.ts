@@ -6,7 +6,7 @@ import { named } from "../../core/import/source/findings.js";
 import { isBelow } from "../../core/import/source/references.js";
 import { listSome, shellWord } from "../../core/text.js";
 import { leadsSomewhere } from "../../store/disk/is-there.js";
-import type { ReadSource } from "./read-source.js";
+import { type ReadSource, pathInTree } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
 const OF_VERSION_4 = [".bmad-core", "bmad-core", "core-config.yaml", "core-config.yml", "agent-teams"];
@@ -147,16 +147,17 @@ const FLOW_KEYS = [
 ];
 
 /** The texts below a folder, and what else lies there, by their paths from it. */
-function filesBelow(path: string, { root, tree }: ReadSource): readonly string[] {
-  const within = relative(root, path).split(sep).join("/");
+function filesBelow(path: string, source: ReadSource): readonly string[] {
+  const { tree } = source;
+  const within = pathInTree(source, path);
   const unread = [...tree.leftOut.keys()].filter((file) => isBelow(file, within));
   return [...tree.filesBelow(within), ...unread].map((file) =>
     file.slice(within === "" ? 0 : within.length + 1),
   );
 }
 
-function textOf(path: string, file: string, { root, tree }: ReadSource): string {
-  return tree.text(relative(root, join(path, file)).split(sep).join("/"));
+function textOf(path: string, file: string, source: ReadSource): string {
+  return source.tree.text(pathInTree(source, join(path, file)));
 }
 
 /** Of a step, or a folder of steps, the document that a workflow begins with beside it or in the folder above. */
@@ -169,10 +170,10 @@ async function workflowAbove(path: string, { tree }: ReadSource): Promise<string
   return undefined;
 }
 
-function stepsBelow(path: string, { root, tree }: ReadSource): string | undefined {
-  const within = relative(root, path).split(sep).join("/");
+function stepsBelow(path: string, source: ReadSource): string | undefined {
+  const within = pathInTree(source, path);
   return STEPS.find((name) => {
-    const files = tree.filesIn(within === "" ? name : `${within}/${name}`);
+    const files = source.tree.filesIn(within === "" ? name : `${within}/${name}`);
     return files.filter((file) => file.endsWith(".md") && numeralOf(file) !== undefined).length > 1;
   });
 }

@@ -34,6 +34,11 @@ export interface ReadSource {
   readonly packages: readonly string[];
 }
 
+/** The path that a place in a source has in its tree; empty for the source itself. */
+export function pathInTree({ root }: Pick<ReadSource, "root">, path: string): string {
+  return relative(root, path).split(sep).join("/");
+}
+
 /** Whether a directory with files of these names is a package of ours. */
 export function isPackage(names: readonly string[]): boolean {
   return ["bmad.json", "workflow.graph.json"].every((name) => names.includes(name));
