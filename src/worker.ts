@@ -236,9 +236,9 @@ async function temporalWorker(
 const READY_MS = 3_000;
 const SILENT = "Temporal does not answer.";
 
-/** What Temporal says, in less time than an activity has that waits for it. */
+/** What Temporal says, in less time than an activity has that waits for it: the connection goes on asking past its deadline. */
 function answered<T>(asked: Promise<T>): Promise<T> {
-  return inTime(READY_MS, asked, SILENT);
+  return inTime(READY_MS, asked, () => new Error(SILENT));
 }
 
 async function whyNotReady(

@@ -3,7 +3,7 @@ import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { barredPort } from "../core/barred-port.js";
 import { redactSecrets } from "../core/prompt/redact.js";
-import { within } from "../model/within.js";
+import { inTime } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram } from "./find-program.js";
@@ -317,9 +317,8 @@ export class Connection {
     try {
       // The SDK bounds the first request alone, and not the word behind it that all is well.
       const options = { timeout: CONNECT_TIMEOUT_MS, ...(!byHandshake && { prior: WITHOUT_HANDSHAKE }) };
-      const connected = client.connect(transport, options).then(() => true);
-      if ((await within(CONNECT_TIMEOUT_MS, connected)) === undefined)
-        throw new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
+      const late = (): SdkError => new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
+      await inTime(CONNECT_TIMEOUT_MS, client.connect(transport, options), late);
       link.isOpen = true;
       return link;
     } catch (error) {

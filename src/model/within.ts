@@ -14,12 +14,12 @@ export async function within<T>(milliseconds: number, promise: Promise<T>): Prom
   }
 }
 
-/** The same, and it rejects with these words where it is late: a worker's connection to Temporal goes on asking past its deadline. */
-export async function inTime<T>(milliseconds: number, promise: Promise<T>, late: string): Promise<T> {
+/** The same, and it rejects where that is late. */
+export async function inTime<T>(milliseconds: number, promise: Promise<T>, late: () => Error): Promise<T> {
   const found = await within(
     milliseconds,
     promise.then((value) => ({ value })),
   );
-  if (found === undefined) throw new Error(late);
+  if (found === undefined) throw late();
   return found.value;
 }

@@ -94,7 +94,7 @@ async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promi
       await inTime(
         left,
         begin(client, deps.store, ref, notice),
-        "Temporal has not taken the notice in time.",
+        () => new Error("Temporal has not taken the notice in time."),
       );
       failpoint("notice.started");
     });
