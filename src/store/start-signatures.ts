@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical-json.js";
@@ -8,7 +7,7 @@ import { runIdIn } from "../core/run/run-id.js";
 import { sha256Schema } from "../core/sha256.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
-import { syncMade } from "./disk/make-folders.js";
+import { makeDurable } from "./disk/make-folders.js";
 import { readOwnText, readPrivateText, standsThere } from "./disk/own-file.js";
 import { sha256 } from "./disk/sha256.js";
 import type { Store } from "./store.js";
@@ -83,7 +82,7 @@ export class StartSignatures {
     if (!standsThere(file) && !(await this.matches(parts, statement, await this.followed(statement)))) {
       return false;
     }
-    await syncMade(mkdirSync(temporaries, { recursive: true, mode: 0o700 }), temporaries);
+    await makeDurable(temporaries, 0o700);
     return withFileLock(
       join(folder, `${parts.nonce}.lock`),
       async (lock) => {

@@ -20,6 +20,11 @@ export async function makeFolders(dir: string, mode = 0o777): Promise<void> {
   await syncMade(missing[0], dir).catch(() => undefined);
 }
 
+/** Makes a folder of ours, and those that it lies in, and their names durable. Throws what the system says, also of the latter. */
+export async function makeDurable(dir: string, mode = 0o777): Promise<void> {
+  await syncMade(mkdirSync(dir, { recursive: true, mode }), dir);
+}
+
 /** Makes the names of folders durable, from the first that was made on the way to `dir` down to that one; of none where none was made. */
 export async function syncMade(first: string | undefined, dir: string): Promise<void> {
   if (first === undefined) return;

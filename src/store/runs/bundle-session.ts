@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
-import { syncMade } from "../disk/make-folders.js";
+import { makeDurable } from "../disk/make-folders.js";
 import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { requireSystemCode, unreadNow } from "../../core/system-code.js";
@@ -74,7 +73,7 @@ export async function openSessionFolder(
   const prefix = `.session-${manifest.runId}-`;
   const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
-    await syncMade(mkdirSync(place.outputRoot, { recursive: true }), place.outputRoot);
+    await makeDurable(place.outputRoot);
     if (!(await exists(final))) {
       await mkdir(staging);
       await writeManifest(staging, manifest);

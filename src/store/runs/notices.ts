@@ -1,9 +1,9 @@
-import { lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseNotice, type Notice } from "../../core/notify/notice.js";
 import { removeAllTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, withFileLock } from "../disk/fenced-lock.js";
-import { syncMade } from "../disk/make-folders.js";
+import { makeDurable } from "../disk/make-folders.js";
 import { readOwnFile, standsThere } from "../disk/own-file.js";
 import { systemCode } from "../../core/system-code.js";
 
@@ -29,7 +29,7 @@ export class Notices {
 
   /** The same notice twice is one. */
   async keep(change: number, receiver: string, notice: Notice): Promise<void> {
-    await syncMade(mkdirSync(this.dir, { recursive: true, mode: 0o700 }), this.dir);
+    await makeDurable(this.dir, 0o700);
     const path = this.pathOf(change, receiver);
     // No file is written again: what a crash has left of one goes when the next one comes.
     const clear = () => removeAllTemporaries(this.dir);
