@@ -66,6 +66,21 @@ function filesOf(workflow: string, { nodes, edges }: TinyGraph): Record<string, 
   };
 }
 
+/** A workflow with a part that is a workflow of its own, and a merge behind it. */
+export function mergedPackage(): Record<string, string> {
+  return nestedPackage({
+    main: {
+      nodes: {
+        plan: {},
+        parts: { type: "subworkflow", workflow: "part" },
+        both: { type: "merge", text: "" },
+        done: { type: "end" },
+      },
+    },
+    part: { nodes: { draft: {}, ready: { type: "end" } } },
+  });
+}
+
 /** The first way on from where a request stands; at an end, the end. */
 export function firstWay(request: ChatRequestBody): ScriptedAnswer {
   const nodeId = nodeOf(request);

@@ -10,7 +10,7 @@ import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-
 import { sharedBuild } from "../crash/shared-build.js";
 import { eventually } from "../fakes/eventually.js";
 import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
-import { firstWay, nestedPackage } from "../fakes/nested-package.js";
+import { firstWay, mergedPackage } from "../fakes/nested-package.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call, patch } from "../fakes/scripted-model.js";
@@ -42,17 +42,6 @@ const WAY = [
   { calls: [patch({ stepsCompleted: { append: ["middle"] }, currentNodeId: { set: "finish" } })] },
   { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
 ];
-const NESTED = nestedPackage({
-  main: {
-    nodes: {
-      plan: {},
-      parts: { type: "subworkflow", workflow: "part" },
-      both: { type: "merge", text: "" },
-      done: { type: "end" },
-    },
-  },
-  part: { nodes: { draft: {}, ready: { type: "end" } } },
-});
 
 async function installed({ dir, store }: CrashStage, files: Record<string, string>): Promise<string> {
   const source = await writePackage(join(dir, "source"), files);
@@ -128,7 +117,7 @@ test("so is what is reported of a run, of the one below it, of a retry and of a 
         : firstWay(request),
   });
   try {
-    const packageId = await installed(stage, NESTED);
+    const packageId = await installed(stage, mergedPackage());
     const worker = await stage.startVictim();
     const { client, projectRoot, store } = stage;
     const asked = { projectRoot, packageId, workflowRef: "main" };

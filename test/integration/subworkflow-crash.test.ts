@@ -7,7 +7,7 @@ import type { Arming } from "../crash/armed-failpoint.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
 import { limiter } from "../crash/limiter.js";
-import { firstWay, nestedPackage } from "../fakes/nested-package.js";
+import { firstWay, mergedPackage } from "../fakes/nested-package.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
@@ -17,18 +17,6 @@ import { nodeOf } from "../fakes/walk.js";
 const TIMEOUT_MS = 1_800_000;
 
 const build = sharedBuild();
-
-const nested = nestedPackage({
-  main: {
-    nodes: {
-      plan: {},
-      parts: { type: "subworkflow", workflow: "part" },
-      both: { type: "merge", text: "" },
-      done: { type: "end" },
-    },
-  },
-  part: { nodes: { draft: {}, ready: { type: "end" } } },
-});
 
 const write = call("fs_write", { path: "@project/artifacts/part.md", content: "part\n" });
 
@@ -52,7 +40,7 @@ async function onStage<T>(at: Arming["at"], action: (stage: CrashStage) => Promi
 /** What there is of both runs in the end: without what endStateOf knows of one run's model alone. */
 async function ended(stage: CrashStage, isKilled: boolean) {
   const { projectRoot, store, client } = stage;
-  const source = await writePackage(join(stage.dir, "nested"), nested);
+  const source = await writePackage(join(stage.dir, "nested"), mergedPackage());
   const { packageId } = valueOf(await store.packages.install(source));
   const run = await client.start({ projectRoot, packageId, workflowRef: "main", storeId: store.storeId });
   if (isKilled) {

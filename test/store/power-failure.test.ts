@@ -14,7 +14,6 @@ import { saveFile } from "../../src/store/disk/save-file.js";
 import { writeOwnStream } from "../../src/store/disk/own-file.js";
 import { NO_LOCK } from "../../src/store/disk/fenced-lock.js";
 import {
-  type SessionManifest,
   markSessionFolder,
   openSessionFolder,
   recordSessionFile,
@@ -25,6 +24,7 @@ import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { StartSignatures } from "../../src/store/start-signatures.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { makeLongList } from "../fakes/long-lists.js";
+import { sessionManifest } from "../fakes/session-manifest.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -45,17 +45,7 @@ const power = await vi.hoisted(async () => {
 const RUN_ID = "1b4e28ba-2fa1-4d2b-883f-0016d3cca427";
 const START = withoutHistory(createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1010" }));
 const START_OF_RUN = startStatement({ workflow: "graphRun", workflowId: "story-7", input: {} });
-const MANIFEST: SessionManifest = {
-  sessionId: "s",
-  runId: RUN_ID,
-  workflow: "w",
-  agent: null,
-  status: "running",
-  createdAt: "2026-01-02T03:04:05.000Z",
-  updatedAt: "2026-01-02T03:04:05.000Z",
-  outputs: [],
-  files: [],
-};
+const MANIFEST = sessionManifest(RUN_ID);
 
 let world: RunWorld;
 beforeEach(async () => {

@@ -1,16 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import {
-  type SessionManifest,
-  openSessionFolder,
-  readManifest,
-} from "../../../src/store/runs/bundle-session.js";
+import { openSessionFolder, readManifest } from "../../../src/store/runs/bundle-session.js";
 import { defined } from "../../../src/core/defined.js";
 import { findForkPoint } from "../../../src/store/runs/fork-point.js";
 import { openStore } from "../../../src/store/store.js";
 import { temporaryDirectory, validPackage, writePackage } from "../../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../../fakes/run-world.js";
+import { sessionManifest } from "../../fakes/session-manifest.js";
 
 /** Which calls fail, and with what. A full disk cannot be had otherwise. */
 const disk = vi.hoisted(() => ({
@@ -46,17 +43,7 @@ afterEach(() => {
   disk.trouble = undefined;
 });
 
-const MANIFEST: SessionManifest = {
-  sessionId: "s",
-  runId: "r",
-  workflow: "w",
-  agent: null,
-  status: "running",
-  createdAt: "2026-01-02T03:04:05.000Z",
-  updatedAt: "2026-01-02T03:04:05.000Z",
-  outputs: [],
-  files: [],
-};
+const MANIFEST = sessionManifest("r");
 
 const PASSING = [
   ["ENOSPC", "Make room there."],
