@@ -29,6 +29,7 @@ export const ALONE_TESTS = [
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
   "test/store/power-failure.test.ts",
+  "test/store/roots/unread-now.test.ts",
   "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/tools/bundle/unread-now.test.ts",

@@ -55,6 +55,7 @@ async function faultOfKnown(
     return fail("E_PRECONDITION_FAILED", sentence).error;
   }
   const project = await resolveProject(projectRoot);
+  if (!project.ok && project.error.code === "E_INTERNAL") return project.error;
   if (!project.ok || project.value.projectId !== known.projectId)
     return notAtItsPath(runId, projectRoot, kind).error;
   if (execution === undefined || resumes(request) || (await hasBegun(store, known, execution)))

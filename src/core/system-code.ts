@@ -35,13 +35,17 @@ export function isDenied(code: string | undefined): boolean {
 const PASSING: ReadonlySet<string> = new Set([
   "EAGAIN",
   "EBUSY",
+  "ECONNABORTED", // as the four of connections: what serves a mounted directory, such as sshfs or a share, is away
   "EDQUOT",
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
   "EIO",
   "EMFILE",
   "ENFILE",
   "ENOLCK",
   "ENOMEM",
   "ENOSPC",
+  "ENOTCONN",
   "ESTALE",
   "ETIMEDOUT",
 ]);

@@ -4,8 +4,7 @@ import { systemCode, systemWords } from "../../core/system-code.js";
 import { withFileLock } from "../disk/fenced-lock.js";
 import { makeFolders } from "../disk/make-folders.js";
 import { NotOurFile, openOwnFile, standsThere } from "../disk/own-file.js";
-import { isInside, parentsOf } from "../roots/root-places.js";
-import { futurePath } from "../roots/roots.js";
+import { futurePath, isInside, parentsOf } from "../roots/root-places.js";
 import { MANIFEST_FILE, PARTS_FOLDER } from "./backup-format.js";
 import { BackupError } from "./manifest.js";
 

@@ -1,7 +1,7 @@
-import { constants, readFileSync, realpathSync, statSync } from "node:fs";
+import { constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
 import { mayPass, systemCode } from "../../core/system-code.js";
 import type { Access } from "../../core/tools/name-rules.js";
 import { homeDirectory } from "../disk/home-directory.js";
@@ -23,7 +23,7 @@ export function forbiddenPlace(real: string, ours: readonly string[]): Forbidden
   const named = forbiddenName(real);
   if (named !== undefined) return named;
   if (leadsIntoOneOf(real, ours)) return OURS;
-  const self = identityOf(real);
+  const self = identityNow(real);
   knownHomes ??= homeDirectories();
   const { homes, people } = knownHomes;
   if (homes.some((home) => home.path === real || isSame(self, home.identity))) return HOME;
@@ -72,7 +72,7 @@ const SYSTEM_PLACES = ["/proc", "/sys", "/dev"];
 function leadsIntoOneOf(real: string, places: readonly string[]): boolean {
   const targets = [...new Set(places)].map((place) => realPathOf(place) ?? place);
   if (targets.some((target) => isInside(target, real))) return true;
-  const parents = parentsOf(real).map(identityOf);
+  const parents = parentsOf(real).map(identityNow);
   const table = mounts();
   const where = locationOf(real, table);
   return targets.some((target) => {
@@ -97,12 +97,14 @@ export function parentsOf(path: string): readonly string[] {
   return parents;
 }
 
+/** Undefined for what is not there, and for what cannot be looked at. */
 export function identityOf(path: string): FileIdentity | undefined {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return ifSaid(() => identityNow(path));
+}
+
+/** As `identityOf`. Throws where the system cannot say it now: that nothing is there, nobody has said then. */
+export function identityNow(path: string): FileIdentity | undefined {
+  return saidNow(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 
 /** What the system refuses with where this user may not read there, enter a directory, or write where that is wanted; undefined where all of it may be done. */
@@ -116,9 +118,56 @@ export async function accessRefusal(path: string, wanted: Access): Promise<unkno
   }
 }
 
+/** Undefined for what is not there, and for what cannot be looked at. */
 export function realPathOf(path: string): string | undefined {
+  return ifSaid(() => realPathNow(path));
+}
+
+/** As `realPathOf`. Throws where the system cannot say it now: that nothing is there, nobody has said then. */
+export function realPathNow(path: string): string | undefined {
+  return saidNow(() => realpathSync.native(path));
+}
+
+export function withoutSlash(path: string): string {
+  return path.length > 1 ? path.replace(/[\\/]+$/u, "") || sep : path;
+}
+
+/**
+ * The real path of what exists of a path, and the names that do not exist yet. A broken link is none. Throws where the system cannot say
+ * it now.
+ */
+export function futurePath(path: string): string | undefined {
+  const names: string[] = [];
+  for (let at = withoutSlash(path); ; at = dirname(at)) {
+    const real = realPathNow(at);
+    if (real !== undefined) return join(real, ...names);
+    if (standsInTheWay(at) || dirname(at) === at) return undefined;
+    names.unshift(basename(at));
+  }
+}
+
+/** A broken link, and what cannot be looked at: a name that is too long, a directory that is closed to us. */
+function standsInTheWay(path: string): boolean {
   try {
-    return realpathSync.native(path);
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return true;
+  }
+}
+
+/** What a look finds; undefined where there is nothing, or it is closed to us. Throws where the system cannot say it now. */
+export function saidNow<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (mayPass(systemCode(error))) throw error;
+    return undefined;
+  }
+}
+
+function ifSaid<T>(look: () => T): T | undefined {
+  try {
+    return look();
   } catch {
     return undefined;
   }
@@ -153,12 +202,8 @@ interface MountPoint {
 
 function mounts(): readonly MountPoint[] {
   if (process.platform !== "linux") return [];
-  try {
-    return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
-  } catch (error) {
-    if (mayPass(systemCode(error))) throw error; // what is mounted where decides what may be opened
-    return [];
-  }
+  // Throws where it cannot be read now: what is mounted where decides what may be opened.
+  return saidNow(() => mountsIn(readFileSync("/proc/self/mountinfo", "utf8"))) ?? [];
 }
 
 const mountsIn = keepingLast((text): readonly MountPoint[] =>

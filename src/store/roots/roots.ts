@@ -1,8 +1,8 @@
-import { type Stats, lstatSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { type Stats, statSync } from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
-import { systemCode, unreadNow } from "../../core/system-code.js";
+import { mayPass, readingWords, systemCode, unreadNow } from "../../core/system-code.js";
 import { excerpt, shellWord, utf8Length } from "../../core/text.js";
 import {
   type Access,
@@ -18,12 +18,17 @@ import {
   type Forbidden,
   forbiddenByName,
   forbiddenPlace,
+  futurePath,
+  identityNow,
   identityOf,
   isFileSystemRoot,
   isInside,
   keepingLast,
   parentsOf,
+  realPathNow,
   realPathOf,
+  saidNow,
+  withoutSlash,
 } from "./root-places.js";
 
 /** A directory, or an agent's file, that runs of this store may open. `write` holds `read`. */
@@ -161,18 +166,23 @@ export class Roots {
 
   /**
    * Whether a run may open a path for this access. Faults, each with a sentence for the operator: `E_SANDBOX_VIOLATION`, and
-   * `E_PROJECT_INVALID` for what would be permitted and is not there. Whether anything else exists is not told.
+   * `E_PROJECT_INVALID` for what would be permitted and is not there, `E_INTERNAL` where the system does not say it now. Whether anything
+   * else exists is not told.
    */
   permit(path: unknown, access: Access, options: PermitOptions = {}): Result<PermittedRoot> {
+    return orUnread(() => this.permitNow(path, access, options));
+  }
+
+  private permitNow(path: unknown, access: Access, options: PermitOptions): Result<PermittedRoot> {
     const { kind = "directory", isReal = false } = options;
     const problem = shapeProblem(path);
     if (typeof path !== "string" || problem !== undefined) return notUsable(path, problem ?? "is no text");
-    const real = kind === "maybe" ? futurePath(path) : realPathOf(path);
+    const real = kind === "maybe" ? futurePath(path) : realPathNow(path);
     if (real === undefined) return this.missing(path, access);
     if (isReal && real !== withoutSlash(path)) return notUsable(path, "is reached through a link now");
     const approved = this.approves(real, access, path);
     if (!approved.ok) return approved;
-    const identity = identityOf(real);
+    const identity = identityNow(real);
     const forbidden = this.forbidsNow(real, identity);
     if (forbidden !== undefined) return notAllowed(path, forbidden);
     return isKind(real, kind)
@@ -182,11 +192,13 @@ export class Roots {
 
   /** As `permit`, for a program on this machine that names its directories itself: nothing has to be registered. */
   inspect(path: string): Result<PermittedRoot> {
-    const real = realPathOf(path);
-    if (real === undefined) return missing(path);
-    const forbidden = this.forbids(real);
-    if (forbidden !== undefined) return notAllowed(path, forbidden);
-    return ok({ path: real, identity: identityOf(real) });
+    return orUnread(() => {
+      const real = realPathNow(path);
+      if (real === undefined) return missing(path);
+      const forbidden = this.forbids(real);
+      if (forbidden !== undefined) return notAllowed(path, forbidden);
+      return ok({ path: real, identity: identityNow(real) });
+    });
   }
 
   /** Makes the registry of a store that has none, from the roots of the runs that it holds. */
@@ -295,13 +307,19 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
   return { path, access, registeredAt: now.toISOString(), ...(inode === undefined ? {} : { inode }) };
 }
 
-/** That of a directory. */
+/** That of a directory. Throws where the system cannot say it now. */
 function inodeOf(path: string): string | undefined {
+  const entry = saidNow(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+}
+
+/** Fault of a look that the system does not allow now: `E_INTERNAL`. */
+function orUnread<T>(look: () => Result<T>): Result<T> {
   try {
-    const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return entry?.isDirectory() === true ? String(entry.ino) : undefined;
-  } catch {
-    return undefined;
+    return look();
+  } catch (error) {
+    if (!mayPass(systemCode(error))) throw error;
+    return fail("E_INTERNAL", readingWords(error));
   }
 }
 
@@ -349,35 +367,12 @@ function shapeProblem(path: unknown): string | undefined {
     : undefined;
 }
 
-function withoutSlash(path: string): string {
-  return path.length > 1 ? path.replace(/[\\/]+$/u, "") || sep : path;
-}
-
-/** The real path of what exists of a path, and the names that do not exist yet. A broken link is none. */
-export function futurePath(path: string): string | undefined {
-  const names: string[] = [];
-  for (let at = withoutSlash(path); ; at = dirname(at)) {
-    const real = realPathOf(at);
-    if (real !== undefined) return join(real, ...names);
-    if (standsInTheWay(at) || dirname(at) === at) return undefined;
-    names.unshift(basename(at));
-  }
-}
-
-/** A broken link, and what cannot be looked at: a name that is too long, a directory that is closed to us. */
-function standsInTheWay(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-  } catch {
-    return true;
-  }
-}
-
 function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
   let entry: Stats | undefined;
   try {
     entry = statSync(real, { throwIfNoEntry: false });
-  } catch {
+  } catch (error) {
+    if (mayPass(systemCode(error))) throw error;
     return false;
   }
   if (entry === undefined) return kind === "maybe";

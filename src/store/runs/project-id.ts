@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { systemCode, unreadFault } from "../../core/system-code.js";
 import { projectSlug } from "../../core/run/project-slug.js";
 import { sha256 } from "../disk/sha256.js";
 
@@ -13,7 +14,7 @@ export interface Project {
 
 /**
  * Resolves a project root to its real path and its id (contracts §3).
- * Fault: `E_PROJECT_INVALID` when it is not an existing directory.
+ * Faults: `E_PROJECT_INVALID` when it is not an existing directory, `E_INTERNAL` where the system does not say it now.
  */
 export async function resolveProject(projectRoot: string): Promise<Result<Project>> {
   const invalid = (why: string) =>
@@ -23,8 +24,9 @@ export async function resolveProject(projectRoot: string): Promise<Result<Projec
     const root = realpathSync.native(projectRoot);
     if (!statSync(root).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
     return ok(projectAt(root));
-  } catch {
-    return invalid(`"${projectRoot}" does not exist or cannot be read`);
+  } catch (error) {
+    const unread = unreadFault(`"${projectRoot}"`, systemCode(error));
+    return unread ?? invalid(`"${projectRoot}" does not exist or cannot be read`);
   }
 }
 

@@ -1,8 +1,9 @@
-import { lstat, realpath } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
-import { isThere } from "../../store/disk/is-there.js";
+import { realPathNow, saidNow } from "../../store/roots/root-places.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
@@ -118,7 +119,8 @@ async function openPlace(
   if (!permitted.ok) {
     // Seen by a model: the operator's sentence is that of `checkRoots`.
     const { code } = permitted.error;
-    return fail(code, "A directory of this run is missing, or not one that this store may open.");
+    const what = code === "E_INTERNAL" ? "cannot be read now" : "is missing, or not one that this store may open";
+    return fail(code, `A directory of this run ${what}.`);
   }
   const { project, own, core, session } = permitted.value;
   const { sessionId } = bundle;
@@ -150,23 +152,19 @@ async function isPlainDirectory(path: string): Promise<Result<boolean>> {
 
 /**
  * Whether an output root that lies in the project by its path also does so by its links: a project may come from a stranger.
- * One that the user named elsewhere is the user's choice.
+ * One that the user named elsewhere is the user's choice. Throws where the system does not say it now.
  */
-export async function staysInProject(projectRoot: string, outputRoot: string): Promise<boolean> {
+export function staysInProject(projectRoot: string, outputRoot: string): boolean {
   const isInside = (path: string) => path === projectRoot || path.startsWith(projectRoot + sep);
   if (!isInside(outputRoot)) return true;
   for (let at = outputRoot; ; at = dirname(at)) {
-    const real = await realPathOf(at);
+    const real = realPathNow(at);
     if (real !== undefined) return isInside(real);
-    if (await isThere(at)) {
+    if (saidNow(() => lstatSync(at, { throwIfNoEntry: false })) !== undefined) {
       // A link that leads nowhere, or what another run has made since.
-      const made = await realPathOf(at);
+      const made = realPathNow(at);
       return made !== undefined && isInside(made);
     }
     if (at === dirname(at)) return false;
   }
-}
-
-async function realPathOf(path: string): Promise<string | undefined> {
-  return realpath(path).catch(() => undefined);
 }

@@ -147,7 +147,7 @@ async function openSession(
   if (!place.ok) return place;
   const project = await runs.projectRoot(found.value);
   if (!project.ok) return project;
-  if (!(await staysInProject(project.value, bundle.outputRoot))) {
+  if (!staysInProject(project.value, bundle.outputRoot)) {
     const sentence =
       "The output directory leads out of the project through a link. Name another with --output.";
     return fail("E_PROJECT_INVALID", sentence);

@@ -24,6 +24,7 @@ const NOT_PERMITTED: Fault = fail(
   "E_SANDBOX_VIOLATION",
   "The project's directory is not one that this store may open.",
 ).error;
+const UNREAD = fail("E_INTERNAL", "The project's directory cannot be read now.").error;
 
 /** Runs a call: package, policy, refusal, arguments, roots, in this order. Rejects for what is nobody's fault but ours. */
 export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall): Promise<CallOutcome> {
@@ -52,7 +53,7 @@ export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall)
   if (call.value.tool === STATE_TOOL) return recordState(place.files, call.value.arguments, knowledge);
   if (place.root === undefined) return refused(NO_PROJECT);
   const project = projectOf(store, placed, place.root);
-  if (!project.ok) return refused(NOT_PERMITTED);
+  if (!project.ok) return refused(project.error.code === "E_INTERNAL" ? UNREAD : NOT_PERMITTED);
   const workspace = openWorkspace({
     roots: { project: project.value.path, pkg: loaded.value.dir, state: place.files.stateDir },
     projectIdentity: project.value.identity,

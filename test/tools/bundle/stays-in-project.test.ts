@@ -12,9 +12,9 @@ beforeEach(async () => {
 test("an output directory that another run makes at this moment is no link that leads out", async () => {
   const folders = Array.from({ length: 2_000 }, (_, index) => join(project, `artifacts-${index}`));
   for (const folder of folders) {
-    const looks = Promise.all(Array.from({ length: 4 }, () => staysInProject(project, folder)));
-    const [looked] = await Promise.all([looks, mkdir(folder)]);
-    expect(looked).toEqual([true, true, true, true]);
+    const making = mkdir(folder); // on another thread
+    expect(Array.from({ length: 4 }, () => staysInProject(project, folder))).toEqual([true, true, true, true]);
+    await making;
   }
 });
 
@@ -24,7 +24,7 @@ test.each([
   ["to itself", "artifacts"],
 ])("a link %s leads out", async (_name, target) => {
   await symlink(target, join(project, "artifacts"));
-  expect(await staysInProject(project, join(project, "artifacts/session"))).toBe(false);
+  expect(staysInProject(project, join(project, "artifacts/session"))).toBe(false);
   await rm(join(project, "artifacts"));
-  expect(await staysInProject(project, join(project, "artifacts/session"))).toBe(true);
+  expect(staysInProject(project, join(project, "artifacts/session"))).toBe(true);
 });

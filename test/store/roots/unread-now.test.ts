@@ -1,0 +1,81 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ApplicationFailure } from "@temporalio/activity";
+import { permittedProject } from "../../../src/activities/run-scope.js";
+import { resolveProject } from "../../../src/store/runs/project-id.js";
+import { staysInProject } from "../../../src/tools/bundle/bundle-runs.js";
+import { validPackage } from "../../fakes/package-fixture.js";
+import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
+
+/** What the system says of a directory whose server is away, as of sshfs or of a share; without special rights none can be mounted. */
+const mounted = vi.hoisted(() => {
+  const state: { away: { readonly path: string; readonly code: string } | undefined } = { away: undefined };
+  const look = (path: unknown): void => {
+    const { away } = state;
+    if (away === undefined || !`${String(path)}/`.startsWith(`${away.path}/`)) return;
+    throw Object.assign(new Error(`${away.code}: no answer, stat '${String(path)}'`), { code: away.code, path });
+  };
+  return { state, look };
+});
+
+vi.mock("node:fs", async (importOriginal) => {
+  const original = await importOriginal<typeof import("node:fs")>();
+  const looking =
+    <A extends readonly unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => (mounted.look(args[0]), call(...args));
+  const realpathSync = Object.assign(looking(original.realpathSync), {
+    native: looking(original.realpathSync.native),
+  });
+  const [statSync, lstatSync] = [original.statSync, original.lstatSync].map((call) =>
+    looking(call as (...args: readonly unknown[]) => unknown),
+  );
+  return { ...original, realpathSync, statSync, lstatSync };
+});
+
+let world: RunWorld;
+beforeEach(async () => {
+  world = await openRunWorld(validPackage());
+});
+afterEach(() => {
+  mounted.state.away = undefined;
+});
+
+/** Of a mount; of any file system; of a machine. */
+const AWAY = ["ENOTCONN", "EHOSTDOWN", "ECONNABORTED", "ESTALE", "EIO", "ETIMEDOUT", "ENOMEM"];
+
+test.each(AWAY)("a project that cannot be looked at now (%s) is not said to be gone", async (code) => {
+  const { store, projectRoot } = world;
+  mounted.state.away = { path: projectRoot, code };
+  const unread = { ok: false, error: { code: "E_INTERNAL", message: expect.stringContaining(code) as string } };
+  expect(store.roots.permit(projectRoot, "write")).toMatchObject(unread);
+  expect(store.roots.permit(join(projectRoot, "later"), "write", { kind: "maybe" })).toMatchObject(unread);
+  expect(store.roots.inspect(projectRoot)).toMatchObject(unread);
+  expect(await resolveProject(projectRoot)).toMatchObject(unread);
+  expect(() => staysInProject(projectRoot, join(projectRoot, "out"))).toThrow(code);
+  mounted.state.away = undefined;
+  expect(store.roots.permit(projectRoot, "write")).toMatchObject({ ok: true });
+});
+
+test("a run whose project's mount is away for a moment does not end at it", async () => {
+  const { store, projectRoot } = world;
+  const activeAgentId = "author";
+  const { packageId } = world;
+  const made = valueOf(await store.runs.createRun({ projectRoot, packageId, activeAgentId }));
+  const { runId, projectId, workflowRef } = made;
+  const run = { runId, projectId, packageId, workflowRef, activeAgentId, storeId: store.storeId };
+  mounted.state.away = { path: projectRoot, code: "ENOTCONN" };
+  const failure: unknown = await permittedProject(store, run).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ApplicationFailure);
+  expect(failure).toMatchObject({ type: "E_INTERNAL", nonRetryable: false });
+  mounted.state.away = undefined;
+  expect(await permittedProject(store, run)).toMatchObject({ path: projectRoot });
+});
+
+test("a home or a place of Interlock's own that is away keeps nobody from another project", async () => {
+  const own = join(world.dir, "own");
+  await mkdir(own);
+  const roots = world.store.roots.with({ privatePaths: [own] });
+  mounted.state.away = { path: own, code: "ENOTCONN" };
+  expect(roots.permit(world.projectRoot, "write")).toMatchObject({ ok: true });
+});
