@@ -36,9 +36,10 @@ export async function artifactsOf(
   if (!opened.ok) return opened;
   const { run, files } = opened.value;
   const recorded = await recordedArtifacts(run, files);
+  if (!recorded.ok) return recorded;
   const place = openPlace(deps, run, files, await rootOf(deps.store, run));
   const artifacts: StoredArtifact[] = [];
-  for (const [path, nodeId] of recorded) {
+  for (const [path, nodeId] of recorded.value) {
     artifacts.push({ path, nodeId, ...(await measure(place, path)) });
   }
   return ok({ artifacts });
@@ -55,7 +56,9 @@ export async function openArtifact(
   const opened = await openRun(deps.store, asked.run);
   if (!opened.ok) return opened;
   const { run, files } = opened.value;
-  const path = await recordedPath(run, files, asked.path);
+  const named = await recordedPath(run, files, asked.path);
+  if (!named.ok) return named;
+  const path = named.value;
   if (path === undefined) {
     const sentence = `Run ${run.runId} has recorded no artifact "${excerpt(asked.path)}". See: interlock artifacts ${run.runId}`;
     return fail("ENOENT", sentence);

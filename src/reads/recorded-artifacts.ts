@@ -1,22 +1,28 @@
+import { type Result, ok } from "../core/errors.js";
+import { unlessUnreadNow } from "../core/system-code.js";
 import { plainProjectPath } from "../core/tools/alias-path.js";
-import { readManifest } from "../store/runs/bundle-session.js";
+import { standingManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
 import { auditEvents } from "./audit-events.js";
 
-/** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */
+/**
+ * The paths that a run has recorded, each with the node that wrote it last, where the log tells. Fault: `E_INTERNAL` where it cannot be read
+ * now; throws what the system says of the run's own files.
+ */
 export async function recordedArtifacts(
   { bundle, runId }: RunMetadata,
   files: RunFiles,
-): Promise<ReadonlyMap<string, string | null>> {
+): Promise<Result<ReadonlyMap<string, string | null>>> {
   if (bundle === undefined) {
     const listed = (await listedArtifacts(files)).map((path) => [plainProjectPath(path), null] as const);
-    return new Map([...listed, ...(await writtenIn(files))]);
+    return ok(new Map([...listed, ...(await writtenIn(files))]));
   }
-  const manifest = await readManifest(bundle);
-  const saved = manifest.ok && manifest.value.runId === runId ? manifest.value.files : [];
-  return new Map(saved.map(({ path }) => [path, null]));
+  const manifest = await standingManifest(bundle);
+  if (!manifest.ok) return manifest;
+  const saved = manifest.value?.runId === runId ? manifest.value.files : [];
+  return ok(new Map(saved.map(({ path }) => [path, null])));
 }
 
 /** What was written, each with the node that wrote it last, as the log tells. */
@@ -45,22 +51,24 @@ export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): 
 
 /** Those of the state document, as far as it and what it goes back to can be read. */
 async function listedArtifacts(files: RunFiles): Promise<readonly string[]> {
-  const document = await files.state.read().catch(() => undefined);
+  const document = await files.state.read().catch(unlessUnreadNow(undefined));
   if (document?.ok !== true) return [];
   const { frontmatter } = document.value;
   const all = allArtifacts(files.stateDir, frontmatter);
   return all.ok ? all.value : frontmatter.artifacts;
 }
 
-/** The path of an artifact that is asked for by it, or as the document spells it; undefined for what is none. */
+/** The path of an artifact that is asked for by it, or as the document spells it; undefined for what is none. Fault: as {@link recordedArtifacts}. */
 export async function recordedPath(
   run: RunMetadata,
   files: RunFiles,
   asked: string,
-): Promise<string | undefined> {
-  if ((await recordedArtifacts(run, files)).has(asked)) return asked;
+): Promise<Result<string | undefined>> {
+  const recorded = await recordedArtifacts(run, files);
+  if (!recorded.ok) return recorded;
+  if (recorded.value.has(asked)) return ok(asked);
   const isListed = run.bundle === undefined && (await listedArtifacts(files)).includes(asked);
-  return isListed ? plainProjectPath(asked) : undefined;
+  return ok(isListed ? plainProjectPath(asked) : undefined);
 }
 
 const ARTIFACTS = "artifacts/";

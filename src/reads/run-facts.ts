@@ -6,7 +6,7 @@ import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { JsonAnswers, RunFacts, StoreQuestion, StoredRun } from "../contract/reads.js";
-import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
+import { standingManifest, sessionDir } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { readLive } from "../store/runs/live-answer.js";
@@ -55,18 +55,30 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
   }
   const files = opened.value;
   const { logFile, stateDir } = files;
-  const status = (await files.status.read().catch(() => null)) ?? null; // shown is what can be read
   const { bundle } = run;
+  // Shown is what can be read, and told what cannot be now.
+  const unread: string[] = [];
+  const noting = (error: unknown): undefined => {
+    if (isUnreadNow(systemCode(error))) unread.push(readingWords(error));
+  };
+  const status = (await files.status.read().catch(noting)) ?? null;
+  const models = (await files.request.read().catch(noting))?.models;
+  const totals = await files.audit.totals().catch(noting); // of a damaged log `audit verify` says why
+  const writtenAgain = (await artifactsWrittenAgain(run, files).catch(noting)) ?? [];
+  const standing =
+    bundle === undefined
+      ? await standingOfGraphRun(store, run, files)
+      : await standingOfBundleRun(run, bundle);
+  const problem = standing.problem ?? unread[0];
   return ok({
     ...facts,
-    ...(await modelOf(run, files, status)),
-    ...(await usageOf(files)),
+    ...modelOf(run, models, status),
+    ...(totals === undefined
+      ? {}
+      : { usage: totals.usage, usageByNode: totals.byNode.slice(-MAX_NODES) }),
     status: status as JsonObject | null, // parsed from JSON
-    standing:
-      bundle === undefined
-        ? await standingOfGraphRun(store, run, files)
-        : await standingOfBundleRun(run, bundle),
-    writtenAgain: await artifactsWrittenAgain(run, files),
+    standing: { ...standing, ...defined({ problem }) },
+    writtenAgain,
     places:
       bundle === undefined
         ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
@@ -75,23 +87,16 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
 }
 
 /** Which models a run uses, as its folder says. */
-async function modelOf(
+function modelOf(
   run: RunMetadata,
-  files: RunFiles,
+  models: Parameters<typeof modelsOf>[0],
   status: RunStatus | null,
-): Promise<Pick<RunFacts, "model">> {
-  const models = (await files.request.read().catch(() => undefined))?.models;
+): Pick<RunFacts, "model"> {
   const chain = modelsOf(models, run.activeAgentId);
   return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
 }
 
 const MAX_NODES = 100;
-
-async function usageOf({ audit }: RunFiles): Promise<Pick<RunFacts, "usage" | "usageByNode">> {
-  const totals = await audit.totals().catch(() => undefined); // a log that may not be read: `audit verify` says why
-  if (totals === undefined) return {};
-  return { usage: totals.usage, usageByNode: totals.byNode.slice(-MAX_NODES) };
-}
 
 /** How far a run has come. */
 type Standing = RunFacts["standing"];
@@ -124,13 +129,14 @@ async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFile
 
 /** A bundle run has no state document: its manifest says what it has saved. */
 async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
-  const manifest = await readManifest(bundle);
-  const isOwn = manifest.ok && manifest.value.runId === run.runId;
+  const manifest = await standingManifest(bundle);
+  const own = manifest.ok && manifest.value?.runId === run.runId ? manifest.value.files : [];
   return {
     currentNodeId: BUNDLE_NODE,
     stepsCompleted: run.phase === "completed" ? [BUNDLE_NODE] : [],
     variables: {},
-    artifacts: isOwn ? newestOutputs(manifest.value.files.map(({ path }) => `${SESSION}/${path}`)) : [],
+    artifacts: newestOutputs(own.map(({ path }) => `${SESSION}/${path}`)),
+    ...(manifest.ok ? {} : { problem: manifest.error.message }),
   };
 }
 

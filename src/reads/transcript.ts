@@ -37,7 +37,7 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
     const visit = `visit-${turn.split(".")[0]}`;
     if (!nodes.has(visit)) nodes.set(visit, nodeId);
   }
-  const boundaries = await files.boundaries.all().catch(() => []);
+  const boundaries = await files.boundaries.all().catch(unlessUnreadNow([]));
   // Of a visit whose first turn is not over, or has failed, the boundary before it says the node.
   const entered = (name: string): string | undefined =>
     boundaries.findLast(({ visit }) => visit < numberOf(name))?.next;
@@ -118,6 +118,7 @@ function toldBy(store: Store, files: RunFiles): Promise<Told> {
   if (last?.of === of) return last.told;
   const told = readTold(files);
   toldLast.set(store, { of, told });
+  told.catch(() => toldLast.delete(store)); // whoever waits for it hears of it
   return told;
 }
 

@@ -168,7 +168,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastUserAnswer }), // written from one
     paused: status?.paused === true && !isOver,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
-    usage: (isOver ? undefined : usage) ?? status?.usage ?? NO_USAGE, // what it ended with is its own word
+    usage: (isOver ? (status?.usage ?? usage) : (usage ?? status?.usage)) ?? NO_USAGE, // what it ended with is its own word
     ...defined({ model, usageByNode, writtenAgain, parentRunId: metadata.parentRunId }),
     webUrl: null,
     ...places,

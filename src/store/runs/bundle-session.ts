@@ -125,7 +125,7 @@ export async function readManifest(place: SessionPlace): Promise<Result<SessionM
 }
 
 /** Undefined where it is missing, damaged or no file of ours. Fault: `E_INTERNAL` when it cannot be read now: then nobody knows. */
-async function standingManifest(place: SessionPlace): Promise<Result<SessionManifest | undefined>> {
+export async function standingManifest(place: SessionPlace): Promise<Result<SessionManifest | undefined>> {
   let bytes: Buffer;
   try {
     bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
