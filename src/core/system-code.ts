@@ -101,3 +101,19 @@ export function readingWords(error: unknown): string {
 export function unreadFault(path: string, code: string | undefined): Failed | undefined {
   return code !== undefined && mayPass(code) ? fail("E_INTERNAL", unreadNow(path, code)) : undefined;
 }
+
+/** Why no process is started, by what the machine or this user lacks, with what helps; undefined where the code speaks of the program. */
+const NOT_STARTED: ReadonlyMap<string | undefined, string> = new Map([
+  [
+    "EAGAIN",
+    "this user may start no further process now (EAGAIN): raise the limit (ulimit -u, the service's TasksMax, the container's pids)",
+  ],
+  ["ENOMEM", "there is no memory for a further process (ENOMEM): make room there"],
+  ["EMFILE", "this process has too many files open (EMFILE): raise the limit (ulimit -n)"],
+  ["ENFILE", "this machine has too many files open (ENFILE)"],
+  ["E2BIG", "its arguments and variables are longer than the system takes (E2BIG): hand it a file in their place"],
+]);
+
+export function notStartedWords(code: string | undefined): string | undefined {
+  return NOT_STARTED.get(code);
+}

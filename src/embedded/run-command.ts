@@ -1,7 +1,10 @@
 import { execFile, type ExecFileException } from "node:child_process";
+import { notStartedWords } from "../core/system-code.js";
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_REASON_CHARS = 300;
+/** Where the stack traces begin in which a program in Go ends. */
+export const GO_TRACES = /^(?:goroutine \d|runtime stack:)/m;
 
 export interface CommandOptions {
   readonly timeoutMs?: number;
@@ -54,7 +57,12 @@ function commandFailure(error: ExecFileException, stderr: string): string {
   if (error.code === "ENOENT") return "the program was not found";
   if (error.code === "EACCES") return "it may not be executed";
   if (error.killed === true) return "it did not end in time";
-  const lines = stderr.split(/\r?\n/).filter((line) => line.trim() !== "");
+  // What a program in Go says where it may have no further thread.
+  const code = stderr.includes("failed to create new OS thread") ? "EAGAIN" : String(error.code);
+  const words = notStartedWords(code);
+  if (words !== undefined) return words;
+  const [said = ""] = stderr.split(GO_TRACES);
+  const lines = said.split(/\r?\n/).filter((line) => line.trim() !== "");
   const telling =
     lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? `it ended with ${error.message}`;
   return telling.trim().slice(0, MAX_REASON_CHARS);

@@ -12,7 +12,7 @@ import { temporalEnvironment } from "./helper-environment.js";
 import { HOST, type ServerPorts } from "./ports.js";
 import { answersAsTemporal } from "./probe.js";
 import { commandLine, listensOn, processIdentity } from "./process-identity.js";
-import { IGNORE_USER_CONFIG } from "./run-command.js";
+import { GO_TRACES, IGNORE_USER_CONFIG } from "./run-command.js";
 import { keepEndedRuns } from "./retention.js";
 import { registerMissing } from "./search-attributes.js";
 import {
@@ -263,7 +263,7 @@ export interface StartLog {
 /** What a server that did not come up has said. */
 export async function readStartLog(files: ServerFiles): Promise<StartLog> {
   const text = await readOwnText(files.log).catch(() => "");
-  const [said = ""] = text.split(/^goroutine \d/m);
+  const [said = ""] = text.split(GO_TRACES);
   const lines = said.split("\n").filter((line) => line.trim() !== "");
   return {
     portTaken: text.includes("address already in use"),

@@ -6,7 +6,7 @@ import { redactSecrets } from "../core/prompt/redact.js";
 import { inTime } from "../model/within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
-import { missingProgram } from "./find-program.js";
+import { missingProgram, whyNotStarted } from "./find-program.js";
 import {
   OF_OLD_FORM,
   aboutItsToken,
@@ -331,7 +331,7 @@ export class Connection {
   }
 
   private async whyNotBegun(error: unknown, strays: boolean): Promise<string> {
-    const { server, dir, variable } = this.place;
+    const { server, dir, projectRoot, variable } = this.place;
     if (isOf(error, SdkErrorCode.RequestTimeout)) {
       const what = strays
         ? ": what it writes to its output is no message of JSON-RPC, each on a line of its own"
@@ -344,7 +344,9 @@ export class Connection {
       const more = mayBeOfOldForm(error, server.url) ? `; ${OF_OLD_FORM}` : "";
       return `${why}${more}${aboutItsToken(error, server)}`;
     }
-    const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
+    const missing =
+      (await missingProgram(server, { dir, path: variable("PATH") ?? "" })) ??
+      (await whyNotStarted(error, server, { dir, projectRoot }));
     if (missing !== undefined) return `cannot be started: ${missing}`;
     if (isOf(error, SdkErrorCode.ConnectionClosed)) return "ended before it had begun";
     return whyNotUnderstood(error) ?? "cannot be reached";

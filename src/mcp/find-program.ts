@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, resolve } from "node:path";
+import { notStartedWords, systemCode } from "../core/system-code.js";
 import { PROJECT, namesProject } from "./project-paths.js";
 import type { StdioServer } from "./server-settings.js";
 
@@ -34,6 +35,25 @@ async function isProgram(file: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/**
+ * Why the system has not started a server that is a program, in a few words; undefined for an error of anything else. Nothing of the way to
+ * the project: a model may read it.
+ */
+export async function whyNotStarted(
+  error: unknown,
+  { cwd }: StdioServer,
+  { dir, projectRoot }: { readonly dir: string; readonly projectRoot: string },
+): Promise<string | undefined> {
+  if (!(error instanceof Error && "syscall" in error)) return undefined;
+  const code = systemCode(error);
+  const words = notStartedWords(code);
+  if (words !== undefined) return words;
+  if (cwd === PROJECT && !(await isDirectory(projectRoot)))
+    return "the project's directory is none that it can work in";
+  if (cwd === undefined && !(await isDirectory(dir))) return `${dir} is no directory that it can work in`;
+  return code;
 }
 
 async function isDirectory(path: string): Promise<boolean> {

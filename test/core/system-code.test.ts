@@ -4,6 +4,7 @@ import {
   isDenied,
   isUnreadNow,
   mayPass,
+  notStartedWords,
   readingWords,
   requireSystemCode,
   systemCode,
@@ -111,4 +112,9 @@ test("a path of another user's is named with what to do; any other error is not 
     "/store/a is not open to this user (EACCES: permission denied, rm '/store/a'). See to its permissions, or call this as the user whose it is.",
   );
   expect([thrown("EACCES"), thrown("ENOENT"), "EACCES"].map(closedWords)).toEqual(Array(3).fill(undefined));
+});
+
+test("why no process is started is told where it is not the program", () => {
+  expect(notStartedWords("EAGAIN")).toContain("(EAGAIN): raise the limit");
+  expect([notStartedWords("ENOENT"), notStartedWords(undefined)]).toEqual([undefined, undefined]);
 });
