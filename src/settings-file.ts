@@ -17,7 +17,7 @@ import {
   modelOverrideSchema,
 } from "./model/model-entries.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
-import { systemCode } from "./core/system-code.js";
+import { systemCode, unreadFault } from "./core/system-code.js";
 
 /** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
 export const startsSchema = wordOf(["open", "signed"]);
@@ -115,13 +115,15 @@ export function readSettings(configured: string | undefined, storeDir: string): 
 }
 
 /** The store's own settings are read before anything else of it: what is wrong with the way there is said here. */
-function notRead(path: string, isOwn: boolean, code: unknown): ConfigError {
+function notRead(path: string, isOwn: boolean, code: string | undefined): ConfigError {
   const file = `The settings file ${path}`;
   if (code === "NOT_OURS") {
     return new ConfigError(
       `${file} cannot be read: it must be a file, and no link. Remove it; another one can be named by INTERLOCK_SETTINGS.`,
     );
   }
+  const unread = unreadFault(file, code); // it may be whole: nobody is to remove it
+  if (unread !== undefined) return new ConfigError(unread.error.message);
   if (!isOwn)
     return new ConfigError(
       `INTERLOCK_SETTINGS names ${path}, which cannot be read. Correct it or remove it.`,
@@ -133,7 +135,7 @@ function notRead(path: string, isOwn: boolean, code: unknown): ConfigError {
     return new ConfigError(
       `${file} cannot be read: a file stands where a folder on its path should. ${store}`,
     );
-  return new ConfigError(`${file} cannot be read. Correct it or remove it.`);
+  return new ConfigError(`${file} cannot be read (${code ?? "unknown"}). ${store}`);
 }
 
 /** What is no JSON names its line already; of a key that may not stand where it does, the line is told. */

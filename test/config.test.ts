@@ -771,6 +771,9 @@ describe("the settings file", () => {
     expect(refusal({ INTERLOCK_STORE: join(dir, "file", "store") })).toContain(
       "a file stands where a folder on its path should. INTERLOCK_STORE says where the store is.",
     );
+    expect(refusal({ INTERLOCK_STORE: join(dir, "x".repeat(300)) })).toContain(
+      "settings.json cannot be read (ENAMETOOLONG). INTERLOCK_STORE says where the store is.",
+    );
     await mkdir(join(dir, "closed"), { mode: 0 });
     const said = await withoutRights(dir, () =>
       Promise.resolve(refusal({ INTERLOCK_STORE: join(dir, "closed") })),
