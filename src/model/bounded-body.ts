@@ -1,3 +1,4 @@
+import type { ChatAnswer } from "./chat.js";
 import { badResponse } from "./model-error.js";
 import type { WireAnswer } from "./send.js";
 import { within } from "./within.js";
@@ -92,3 +93,19 @@ export async function readErrorText(
 
 /** How long anybody waits for words that say why, once it is known that something went wrong. */
 const WORDS_MS = 2_000;
+
+/** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */
+const MAX_UNPRINTABLE = 100_000;
+
+export function assertPrintable(answer: ChatAnswer): ChatAnswer {
+  let seen = 0;
+  for (const text of [answer.content, ...answer.toolCalls.map(({ argumentsJson }) => argumentsJson)]) {
+    // eslint-disable-next-line no-control-regex -- these are the ones to count
+    const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+    while (unprintable.exec(text) !== null) {
+      seen += 1;
+      if (seen > MAX_UNPRINTABLE) throw badResponse("it is full of control characters");
+    }
+  }
+  return answer;
+}

@@ -145,7 +145,11 @@ async function ask(
       mayGoAgain: true,
     });
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
-    const answering = answeringOf(response, settings, { endpoint, dialect, patience });
+    const answering = {
+      ...answeringOf(response, settings, { endpoint, dialect, patience }),
+      saysEnds: known.saysEnds === true,
+      onEnd: () => learned.saysEnds(endpoint, settings.model),
+    };
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);

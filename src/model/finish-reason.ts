@@ -38,11 +38,7 @@ const A_LENGTH =
   /^(?:max|output|context|token|length)_(?:[a-z]+_){0,3}(?:tokens?|length|limit|exceeded|reached)$/;
 
 /** Ends of answers that were not finished, and of calls that their server could not read; another try may bring one. */
-export const ENDED_BADLY: ReadonlySet<string> = new Set([
-  "error",
-  "server_error",
-  "internal_error",
-  "system_error",
+const ENDED_BADLY: ReadonlySet<string> = new Set([
   "failed",
   "user_cancel",
   "malformed_function_call",
@@ -58,9 +54,17 @@ export const ENDED_BADLY: ReadonlySet<string> = new Set([
   "cancelled",
   "canceled",
   "timeout",
-  "network_error",
+  "overloaded",
   "insufficient_system_resource",
 ]);
+
+/** Portkey has the kind of an error there that has come amid an answer (`overloaded_error`), lmdeploy its parser's. */
+const AN_ERROR = /(?:^|_)(?:error|exception)$/;
+
+/** Whether an end says that the answer was not finished. */
+export function endsBadly(end: string): boolean {
+  return ENDED_BADLY.has(end) || AN_ERROR.test(end);
+}
 
 /** An end in the protocol's words; what a provider says behind a colon is left out of one that is known. */
 export function toFinishReason(text: string): string {
@@ -122,5 +126,5 @@ function weightOf(reason: string): number {
 /** Whether an end says what became of an answer, which may have no message then. */
 export function tellsEnough(reason: string): boolean {
   const end = toFinishReason(reason);
-  return ["refusal", "content_filter"].includes(end) || ENDED_BADLY.has(end);
+  return ["refusal", "content_filter"].includes(end) || endsBadly(end);
 }

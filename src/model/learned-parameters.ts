@@ -203,6 +203,8 @@ export interface Learned {
   /** What it does not take. */
   readonly refused: ReadonlyMap<string, Optional>;
   readonly form: Partial<Dialect>;
+  /** It says how its streams have ended. */
+  readonly saysEnds?: true;
 }
 
 const NOTHING: Learned = { refused: new Map(), form: {} };
@@ -221,7 +223,12 @@ export class LearnedParameters {
   add(endpoint: string, model: string, { refused, form }: Learned): void {
     const known = this.of(endpoint, model);
     const all = { refused: new Map([...known.refused, ...refused]), form: { ...known.form, ...form } };
-    this.keep(endpoint, model, all);
+    this.keep(endpoint, model, { ...known, ...all });
+  }
+
+  saysEnds(endpoint: string, model: string): void {
+    const known = this.of(endpoint, model);
+    if (known.saysEnds !== true) this.keep(endpoint, model, { ...known, saysEnds: true });
   }
 
   /** As it was known at some time. */

@@ -80,7 +80,7 @@ function wordsIn(value: unknown, depth: number): string {
 
 /** What frameworks have beside a general sentence: what is wrong with the request, in a list or by the names of its parts (ASP.NET). */
 function withBesides(words: string, fields: Fields): string {
-  const all = [fields["errors"], fields["validation"]].map((said) =>
+  const all = [fields["errors"], fields["validation"], fields["details"]].map((said) =>
     Array.isArray(said) ? wordsIn(said, 1) : wordsByName(said),
   );
   const more = all.filter((said) => said !== "" && !words.includes(said));
@@ -202,7 +202,7 @@ const USED_UP =
 
 /** What is given of tokens is for a month or a day, or there are more in a minute. */
 const ALLOWANCE_USED_UP =
-  /run out of tokens?\b|\b(?:over|crossed) (?:(?:its|the|your|their) )?budget\b|\bExceeded(?:Token)?Budget\b|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)/i;
+  /run out of tokens?\b|\bquota is not enough\b|pre-consumed quota failed|预扣费额度失败|\b(?:over|crossed) (?:(?:its|the|your|their) )?budget\b|\bExceeded(?:Token)?Budget\b|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)/i;
 const OF_A_MINUTE = /\b(?:per|this|a|each|current)[ -](?:second|minute)\b/i;
 
 /** Whether what was paid for is used up, or too little for this request: another try does not help, however busy the status says that the server is. */
@@ -267,7 +267,7 @@ const FILTERED =
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|hooks_failed|guardrail_(?:violation|blocked)|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
+    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|hooks_failed|sensitive_words_detected|guardrail_(?:violation|blocked)|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
       code,
     ),
   );
@@ -275,12 +275,12 @@ export function isFiltered({ codes, words }: ProviderError): boolean {
 }
 
 const MISREAD =
-  /failed to generate (?:a |the )?tool[ _]?calls?|\bfailed to parse input at pos \d|\bmodel produced output that does not match|\bXML syntax error on line \d|expected element type <\w{1,40}> but have|\btool call validation failed\b|error parsing tool call: raw=|\btool_use_failed\b|tokens remaining (?:in message header|after extracting content-type)|unexpected token \d{1,9} while expecting|model response did not respect the required format|produced invalid sequence as part of tool ?use|\bno valid (?:tool call|response)(?: or (?:tool call|response))? generated/i;
+  /failed to generate (?:a |the )?tool[ _]?calls?|failed to parse (?:generated text|fc related info)\b|\bfailed to parse input at pos \d|\bmodel produced output that does not match|\bXML syntax error on line \d|expected element type <\w{1,40}> but have|\btool call validation failed\b|error parsing tool call: raw=|\btool_use_failed\b|tokens remaining (?:in message header|after extracting content-type)|unexpected token \d{1,9} while expecting|model response did not respect the required format|produced invalid sequence as part of tool ?use|\bno valid (?:tool call|response)(?: or (?:tool call|response))? generated/i;
 
 /** Whether the server has refused what its own model has answered, as a call that it could not read. */
-export function isMisread({ codes, words }: ProviderError): boolean {
-  const isCode = codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
-  return isCode || MISREAD.test(words.slice(0, MAX_LOOKED_AT));
+export function isMisread(error: ProviderError): boolean {
+  const isCode = error.codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
+  return isCode || says(error, MISREAD);
 }
 
 const THOUGHTS_REFUSED =

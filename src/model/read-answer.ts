@@ -11,10 +11,11 @@ import {
 } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
+import { assertPrintable } from "./bounded-body.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
 import {
-  ENDED_BADLY,
+  endsBadly,
   leftNoRoom,
   moreTelling,
   reasonIn,
@@ -35,7 +36,7 @@ import {
 import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
-import { callOfPart, saidOnce, saysMore, toCall } from "./read-call.js";
+import { callOfPart, isWhole, saidOnce, saysMore, toCall } from "./read-call.js";
 import { costBefore, hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";
 import type { WireAnswer } from "./send.js";
@@ -54,6 +55,10 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
   readonly lastWordsMs: number;
   /** The most tokens that were allowed. */
   readonly maxTokens?: number | undefined;
+  /** Whether this model has said of a stream before how it has ended. */
+  readonly saysEnds?: boolean;
+  /** Hears that a stream has said so. */
+  readonly onEnd?: () => void;
 }
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
@@ -194,8 +199,10 @@ async function collectInto(
   if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
   const made = saidOnce(calls.whole().filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
-  if (!hasTold()) {
-    if (!isDone || !isAnswer(told) || saysWords(strange)) throw endedEarly(strange, answering);
+  if (hasTold()) answering.onEnd?.();
+  else {
+    const isBrokenOff = answering.saysEnds === true && !(made.length > 0 && made.every(isWhole));
+    if (!isDone || isBrokenOff || !isAnswer(told) || saysWords(strange)) throw endedEarly(strange, answering);
     told.reason = made.length > 0 ? "tool_calls" : "stop";
   }
   return finished(told, answering);
@@ -318,7 +325,7 @@ function finished({ message: told, reason, usage, model }: Readonly<Told>, answe
   const list = calls.length === 0 ? callOfOldForm(message) : calls;
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
-  if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
+  if (endsBadly(finishReason)) throw endedBadly(reason, answering.apiKey);
   const counts = { ...costBefore(answering.headers), ...toUsage(usage) };
   if (leftNoRoom(reason, counts, !saysAnything(message), answering.maxTokens))
     throw contextIsFull(reason, counts.promptTokens + counts.completionTokens, answering.apiKey);
@@ -377,20 +384,4 @@ function toRefusal(
   if (words !== "") return { code: "LLM_REFUSED", words };
   if (finishReason === "refusal") return { code: "LLM_REFUSED", words: content };
   return finishReason === "content_filter" ? { code: "LLM_CONTENT_FILTERED", words: content } : undefined;
-}
-
-/** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */
-const MAX_UNPRINTABLE = 100_000;
-
-function assertPrintable(answer: ChatAnswer): ChatAnswer {
-  let seen = 0;
-  for (const text of [answer.content, ...answer.toolCalls.map(({ argumentsJson }) => argumentsJson)]) {
-    // eslint-disable-next-line no-control-regex -- these are the ones to count
-    const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
-    while (unprintable.exec(text) !== null) {
-      seen += 1;
-      if (seen > MAX_UNPRINTABLE) throw badResponse("it is full of control characters");
-    }
-  }
-  return answer;
 }

@@ -1,4 +1,4 @@
-import { textOf } from "../core/json.js";
+import { isObject, jsonIn, textOf } from "../core/json.js";
 import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 
@@ -6,6 +6,12 @@ import type { ModelCall } from "../core/tools/model-call.js";
 export function saysMore(call: Fields): boolean {
   const { id, name, argumentsJson } = toCall(call);
   return id !== "" || name !== "" || argumentsJson !== "{}";
+}
+
+/** Whether a call's arguments have come, all of them. */
+export function isWhole(call: Fields): boolean {
+  const given = argumentsOf(fieldsOf(call["function"]) ?? call) ?? "";
+  return given !== "" && isObject(jsonIn(toCall(call).argumentsJson));
 }
 
 /** The calls of a stream, without those that LocalAI says again under another index: of one id and tool, with the same arguments, a beginning of them or none. */

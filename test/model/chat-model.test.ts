@@ -378,6 +378,31 @@ describe("answers that are odd, but answers", () => {
     });
   });
 
+  test("a stream without an end, of a model that has told none so far", async () => {
+    const server = await startRawServer((response, { body }) => {
+      const isOther = (body as ModelSettings).model === "other";
+      events(response, [delta({ content: "x" }), ...(isOther ? [delta({}, "stop")] : []), "[DONE]"]);
+    });
+    const model = createChatModel();
+    await model.complete(request(server.baseUrl, { stream: true, model: "other" }));
+    for (const _ of [1, 2])
+      expect(await model.complete(request(server.baseUrl, { stream: true }))).toMatchObject({ content: "x" });
+  });
+
+  test("no stream without an end, once the model has told one: a gateway has said that it is over", async () => {
+    let asked = 0;
+    const server = await startRawServer((response) => {
+      asked += 1;
+      const end = asked === 2 ? [] : [delta({}, "stop")];
+      events(response, [delta({ content: "I will fir" }), ...end, "[DONE]"]);
+    });
+    const model = createChatModel();
+    const ask = () => model.complete(request(server.baseUrl, { stream: true }));
+    await ask();
+    await expect(ask()).rejects.toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+    expect(await ask()).toMatchObject({ finishReason: "stop" });
+  });
+
   test("a stream with chunks that hold nothing", async () => {
     const server = await startRawServer((response) =>
       events(response, [

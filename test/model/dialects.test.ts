@@ -270,6 +270,17 @@ describe("a server that does not take a parameter", () => {
       { stream: true },
     ],
     [
+      "stream_options",
+      422,
+      {
+        error: {
+          message: "invalid input error",
+          details: [{ loc: ["body", "stream_options"], msg: "Extra inputs are not permitted" }],
+        },
+      },
+      { stream: true },
+    ],
+    [
       "max_completion_tokens",
       422,
       { detail: [{ type: "extra_forbidden", loc: ["body", "max_completion_tokens"] }] },

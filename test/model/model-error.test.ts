@@ -104,6 +104,11 @@ describe("an answer of the provider", () => {
       '{"title":"No","status":422,"detail":"General.","validation":[{"location":["body"],"message":"said"}]}',
       "General: said",
     ],
+    [
+      "a general sentence with details beside it",
+      '{"error":{"code":"Invalid","status":422,"message":"General.","details":[{"type":"t","loc":["body","n"],"msg":"said"}]}}',
+      "General: body.n: said",
+    ],
     ["a sentence that a list repeats", '{"error":{"message":"said","errors":[{"message":"said"}]}}', "said"],
     ["a list of errors", '{"success":false,"errors":[{"code":1,"message":"said"}]}', "said"],
     ["texts in a list", '{"errors":["said","more"]}', "said; more"],
@@ -383,6 +388,8 @@ test.each([
   ],
   [400, "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use guide."],
   [422, "No valid tool call or response generated"],
+  [422, 'Tool error: Failed to parse generated text: EOF while parsing a value at line 1 column 33 "{"'],
+  [400, "Failed to parse fc related info to json format!"],
   [
     500,
     "Failed to parse input at pos 395: <tool_call>\n<function=write>\n<parameter=arguments>invalid JSON schema",
@@ -417,6 +424,7 @@ test.each<[number, unknown]>([
   [400, { error: { message: "Content Exists Risk", type: "invalid_request_error" } }],
   [400, { code: "DataInspectionFailed", message: "no" }],
   [400, { error: { code: "data_inspection_failed", message: "no" } }],
+  [400, { error: { code: "sensitive_words_detected", message: "no" } }],
   [400, { error: { message: "litellm.ContentPolicyViolationError: AzureException" } }],
   [403, { code: "x", error: "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO" }],
   [
@@ -539,7 +547,10 @@ test.each([
   { statusCode: 403, message: "Token quota is exceeded. Try again in 5 days." },
   { statusCode: 403, message: "Out of call volume quota. Quota will be replenished in 22.14:18:12." },
   { errors: [{ code: "token_quota_reached", message: "No more for this plan." }], status_code: 403 },
-])("nor is a quota that Azure API Management or watsonx names: %j", (body) => {
+  { error: { message: "user quota is not enough (request id: 1)", code: "insufficient_user_quota" } },
+  { error: { message: "token quota is not enough, token remain quota: 1, need quota: 5" } },
+  { error: { message: "预扣费额度失败, 用户剩余额度: 1, 需要预扣费额度: 5" } },
+])("nor is a quota that Azure API Management, watsonx or a gateway names: %j", (body) => {
   expect(refused(403, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
 });
 

@@ -32,12 +32,16 @@ const delta = (value: Piece, reason: unknown = null) => ({
 
 const COUNTED = { prompt_tokens: 5, completion_tokens: 2 };
 
-async function streamed(chunks: readonly unknown[], end: readonly string[] = ["[DONE]"]) {
+async function streamed(
+  chunks: readonly unknown[],
+  end: readonly string[] = ["[DONE]"],
+  more: Partial<Answering> = {},
+) {
   async function* events() {
     for (const chunk of chunks) yield JSON.stringify(chunk);
     yield* end;
   }
-  return collectStream(events(), ANSWERING);
+  return collectStream(events(), { ...ANSWERING, ...more });
 }
 const whole = (message: unknown, reason: unknown = "stop", more: Piece = {}) =>
   toAnswer({ choices: [{ index: 0, message, finish_reason: reason }], ...more }, ANSWERING);
@@ -681,6 +685,25 @@ describe("an end", () => {
     expect(answer).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "fs_list" }] });
   });
 
+  test.each([
+    ["text", [delta({ content: "I will fir" })]],
+    ["a half call", [delta(calls(called(0, "c", "fs_read", '{"pa')))]],
+    ["a call's name", [delta(calls(called(0, "c", "fs_read", "")))]],
+  ])("that others of the model had is missed: %s without one was broken off", async (_, chunks) => {
+    const error = await errorOf(() => streamed(chunks, ["[DONE]"], { saysEnds: true }));
+    expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+    expect(error.message).toContain("the stream ended early");
+  });
+
+  test("is not missed of whole calls, which TGI sends without one", async () => {
+    const chunks = [
+      delta(calls(called(0, "c", "fs_read", "{"))),
+      delta(calls({ index: 0, function: { arguments: '"path":"a"}' } })),
+    ];
+    const answer = await streamed(chunks, ["[DONE]"], { saysEnds: true });
+    expect(answer).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ argumentsJson: A }] });
+  });
+
   test.each(['"[DONE]"', "[done]"])("is also said as %s", async (end) => {
     expect(await streamed([delta({ content: "Which?" })], [end])).toMatchObject({ finishReason: "stop" });
   });
@@ -738,6 +761,10 @@ describe("an end", () => {
     "MALFORMED_RESPONSE",
     "MISSING_THOUGHT_SIGNATURE",
     "malformed_model_output",
+    "overloaded_error",
+    "api_error",
+    "ThrottlingException",
+    "parse_error",
   ])("for %s is no answer, and worth another try", async (reason) => {
     const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
     expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
