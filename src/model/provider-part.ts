@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, textOf } from "../core/json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList, isObject, textOf } from "../core/json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { type Fields, fieldsOf, isJson } from "./answer-json.js";
 import { isOfFunction } from "./read-call.js";
@@ -9,7 +9,7 @@ export function unknownParts(
   calls: readonly unknown[],
 ): Pick<ProviderPart, "message" | "content" | "calls"> {
   // A call in the old form goes back as one of the new.
-  const own = without(message, ["role", "content", "tool_calls", "function_call", "usage"]);
+  const own = withBlocks(without(message, ["role", "content", "tool_calls", "function_call", "usage"]));
   const { content } = message;
   const ownOfCalls = calls.map(unknownOfCall);
   return {
@@ -17,6 +17,20 @@ export function unknownParts(
     ...(Array.isArray(content) && isJson(content) ? { content } : {}),
     ...(ownOfCalls.some((call) => Object.keys(call).length > 0) ? { calls: ownOfCalls } : {}),
   };
+}
+
+/** Portkey streams Anthropic's blocks as pieces, each with its block's place, and takes them back as blocks, as it has them in whole answers. */
+function withBlocks(own: JsonObject): JsonObject {
+  const pieces = own["content_blocks"];
+  const blocks = isList(pieces) ? pieces.map((piece) => fieldOf(piece, "delta")) : [];
+  if (blocks.length === 0 || !blocks.every(isObject)) return own;
+  const whole = blocks.filter(({ text }) => text !== ""); // as one begins: Anthropic takes none that is empty
+  return without({ ...own, content_blocks: whole.map((block) => ({ type: typeOf(block), ...block })) }, []);
+}
+
+function typeOf(block: JsonObject): string {
+  if (block["data"] !== undefined) return "redacted_thinking";
+  return block["thinking"] === undefined ? "text" : "thinking";
 }
 
 const OF_CALLS: readonly string[] = ["name", "arguments", "parameters", "input"];

@@ -216,6 +216,43 @@ test("thoughts go back to the model that had them, and to no other behind the sa
   expect(sent).toEqual([false, true, false, true]);
 });
 
+test("blocks that a gateway has streamed in pieces go back whole, as Anthropic wants them", async () => {
+  const piece = (index: number, delta: object) => ({ content_blocks: [{ index, delta }] });
+  const deltas = [
+    piece(0, { thinking: "", signature: "" }),
+    piece(0, { thinking: "It is " }),
+    piece(0, { thinking: "there." }),
+    piece(0, { signature: "SIG" }),
+    piece(1, { data: "hidden" }),
+    piece(2, { text: "" }),
+    { content: "I look.", ...piece(2, { text: "I look." }) },
+    piece(3, { text: "" }),
+    { tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "x", arguments: "{}" } }] },
+  ];
+  const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta }] }));
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] };
+  const server = await startRawServer((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of [...chunks, end]) response.write(`data: ${JSON.stringify(event)}\n\n`);
+    response.end("data: [DONE]\n\n");
+  });
+  const model = createChatModel();
+  const { content, toolCalls, provider } = await ask(server.baseUrl, { stream: true }, [], model);
+  if (provider === undefined) throw new Error("nothing was kept");
+  await ask(server.baseUrl, { stream: true }, [{ role: "assistant", content, toolCalls, provider }], model);
+  expect(server.requests[1]?.body).toMatchObject({
+    messages: expect.arrayContaining([
+      expect.objectContaining({
+        content_blocks: [
+          { type: "thinking", thinking: "It is there.", signature: "SIG" },
+          { type: "redacted_thinking", data: "hidden" },
+          { type: "text", text: "I look." },
+        ],
+      }),
+    ]) as unknown,
+  });
+});
+
 describe("thoughts that the model's own server refuses", () => {
   const own = { reasoning_details: [{ type: "reasoning.encrypted", data: "signed", index: 0 }] };
   const call = { id: "c", type: "function", function: { name: "x", arguments: "{}" } };
