@@ -145,9 +145,13 @@ const STATUSES: readonly (readonly [RegExp, number])[] = [
   [/^overloaded(?:_error)?$|^service_?unavailable(?:_?error)?$/i, 503],
 ];
 
+/** As a gateway in Python begins them, whose own refusal has come into its stream (AWS's Bedrock Access Gateway). */
+const IN_WORDS = /^([45]\d\d): (?=\S)/;
+
 /** The status of an error that came in an answer of another one; undefined where it names none. */
-export function statusNamed({ codes }: ProviderError): number | undefined {
-  const number = codes.map(Number).find((code) => code >= 400 && code < 600);
+export function statusNamed({ words, codes }: ProviderError): number | undefined {
+  const [, inWords] = IN_WORDS.exec(words) ?? [];
+  const number = [...codes, inWords].map(Number).find((code) => code >= 400 && code < 600);
   return number ?? STATUSES.find(([name]) => codes.some((code) => name.test(code)))?.[1];
 }
 
@@ -192,7 +196,7 @@ export function wordsOfPage(page: string): string {
 export function wordsUnder(status: number, words: string): string {
   // A proxy asks who is there, and may say whom it was told: the environment's password.
   if (status === 407) return "Proxy Authentication Required: a proxy wants a user and a password";
-  return words.replace(/^\s*(\d{3}) (?=[A-Z]|page not found)/, (said, number) =>
+  return words.replace(/^\s*(\d{3}):? (?=[A-Z]|page not found)/, (said, number) =>
     Number(number) === status ? "" : said,
   );
 }

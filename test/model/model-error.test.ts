@@ -415,6 +415,9 @@ test.each<[object, string, boolean]>([
   [{ error: { status_code: 529, message: "m" } }, "LLM_HTTP_ERROR", true],
   [{ base_resp: { status_code: 1004, status_msg: "login fail: carry the key" } }, "LLM_AUTH_FAILED", false],
   [{ error: { type: "invalid_request_error", message: "m" } }, "LLM_BAD_RESPONSE", true],
+  [{ error: { message: "400: An error occurred (ValidationException)" } }, "LLM_HTTP_ERROR", false],
+  [{ error: { message: "429: An error occurred (ThrottlingException)" } }, "LLM_RATE_LIMITED", true],
+  [{ error: { message: "400 tokens are too few" } }, "LLM_BAD_RESPONSE", true],
 ])("an error in an answer is of the status that it names in words: %j", (error, code, retryable) => {
   expect(errorInAnswer(error)).toMatchObject({ code, retryable });
 });
@@ -577,6 +580,9 @@ test("words that begin with their status, as the titles of proxies' pages do, sa
   const page = "<html><head><title>502 Bad Gateway</title></head></html>";
   expect(refused(502, page).message).toBe("The model endpoint answered 502 Bad Gateway");
   expect(refused(500, page).message).toBe("The model endpoint answered 500 502 Bad Gateway");
+  expect(errorInAnswer({ error: { message: "429: Slow" } }).message).toBe(
+    "The model endpoint answered 429 Slow",
+  );
   // Go's, of any path that a server does not have.
   expect(refused(404, "404 page not found\n").message).toBe("The model endpoint answered 404 page not found");
   expect(refused(429, "429 tokens are too many").message).toBe(
