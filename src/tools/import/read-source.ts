@@ -1,7 +1,9 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { type LeftOut, SourceTree } from "../../core/import/source/source-tree.js";
+import { isBelow } from "../../core/import/source/references.js";
 import { isEntryName } from "../../core/import/source/step-files.js";
+import { defined } from "../../core/defined.js";
 import { isDenied, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
 import { isThere } from "../../store/disk/is-there.js";
@@ -17,6 +19,8 @@ const MAX_LEVELS_UP = 8;
 /** Files of other kinds in folders of workflows that are looked at, and their texts together: a whole project may lie beside one. */
 const MAX_OTHERS = 500;
 const MAX_OTHERS_BYTES = 8 * 1024 * 1024;
+/** Hidden folders of workflows that may be named. */
+const MAX_HIDDEN = 200;
 
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
@@ -45,14 +49,18 @@ export function isPackage(names: readonly string[]): boolean {
 }
 
 /**
- * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but `.skills` and those
- * of tools that hold `skills`, `node_modules`, packages, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
+ * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but `.skills`, those
+ * of tools that hold `skills` and those of a workflow that it names a text of, `node_modules`, packages, what is no UTF-8 and what is
+ * larger than 1 MiB are left out. Nothing is followed out of it.
  */
 export async function readSource(root: string, first: string = root): Promise<ReadSource> {
   const reader = new TreeReader(await realpath(root));
   const begin = relative(reader.root, await realpath(first));
   const isInside = begin !== "" && !begin.startsWith("..");
-  const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
+  const complete =
+    (!isInside || (await reader.read(begin.split(sep).join("/")))) &&
+    (await reader.read("")) &&
+    (await reader.readNamed());
   const { files, leftOut, packages } = reader;
   return { root: reader.root, tree: new SourceTree(files, leftOut), complete, packages };
 }
@@ -63,6 +71,8 @@ class TreeReader {
   readonly leftOut = new Map<string, LeftOut>();
   readonly packages: string[] = [];
   private readonly seen = new Set<string>();
+  /** Hidden folders that were passed over, each with the folder of the workflow that it lies in. */
+  private readonly hidden = new Map<string, string>();
   private bytes = 0;
   private others = 0;
   private othersBytes = 0;
@@ -71,9 +81,9 @@ class TreeReader {
     this.root = root;
   }
 
-  /** False when a bound was reached. */
-  async read(from: string): Promise<boolean> {
-    const queue = [{ folder: from, depth: 0, isOfWorkflow: false }];
+  /** Of a workflow's folder, or of any. False when a bound was reached. */
+  async read(from: string, of?: string): Promise<boolean> {
+    const queue: Place[] = [{ folder: from, depth: 0, ...defined({ workflow: of }) }];
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       if (this.seen.has(next.folder)) continue;
       this.seen.add(next.folder);
@@ -83,16 +93,34 @@ class TreeReader {
         this.packages.push(next.folder);
         continue;
       }
-      const isOfWorkflow =
-        next.isOfWorkflow || children.some(({ name, kind }) => kind === "text" && isEntryName(name));
+      const begins = children.some(({ name, kind }) => kind === "text" && isEntryName(name));
+      const workflow = next.workflow ?? (begins ? next.folder : undefined);
       for (const { name, kind } of children) {
         const path = next.folder === "" ? name : `${next.folder}/${name}`;
         if (kind === "folder") {
-          if (next.depth < MAX_DEPTH) queue.push({ folder: path, depth: next.depth + 1, isOfWorkflow });
+          if (next.depth < MAX_DEPTH)
+            queue.push({ folder: path, depth: next.depth + 1, ...defined({ workflow }) });
+        } else if (kind === "hidden") {
+          if (workflow !== undefined && this.hidden.size < MAX_HIDDEN) this.hidden.set(path, workflow);
         } else if (kind === "other") {
-          if (!isOfWorkflow || !(await this.isTakenAsText(path))) this.leave(path, "no text");
+          if (workflow === undefined || !(await this.isTakenAsText(path))) this.leave(path, "no text");
         } else if (!(await this.readFile(path))) return false;
       }
+    }
+    return true;
+  }
+
+  /**
+   * Reads the hidden folders of workflows that a text of theirs names a page of: "Refer to `.lines/first.md`". What a repository's own
+   * document names so is its tools'. False when a bound was reached.
+   */
+  async readNamed(): Promise<boolean> {
+    for (const [path, workflow] of this.hidden) {
+      const isNamed = [...this.files].some(
+        ([file, text]) => isBelow(file, workflow) && namesPageIn(text, basename(path)),
+      );
+      if (!isNamed || mayBeSecret(path) || (await isThere(join(this.root, workflow, ".git")))) continue;
+      if (!(await this.read(path, workflow))) return false;
     }
     return true;
   }
@@ -106,6 +134,7 @@ class TreeReader {
     for await (const entry of directory) {
       if (entry.isDirectory()) {
         if (await this.isSearched(folder, entry.name)) children.push({ name: entry.name, kind: "folder" });
+        else if (/^\.(?!git$)/.test(entry.name)) children.push({ name: entry.name, kind: "hidden" });
       } else if (entry.isFile()) {
         children.push({ name: entry.name, kind: TEXTS.test(entry.name) ? "text" : "other" });
       } else if (entry.isSymbolicLink()) {
@@ -167,9 +196,27 @@ function mayBeSecret(path: string): boolean {
   return protectingRule(DEFAULT_PROTECTED_PATHS, path.split("/"), "read") !== undefined;
 }
 
+/** Whether a text names a Markdown file in a folder of this name. */
+function namesPageIn(text: string, folder: string): boolean {
+  const begin = `${folder}/`;
+  for (let at = text.indexOf(begin); at !== -1; at = text.indexOf(begin, at + 1))
+    if (PAGE_IN.test(text.slice(at + begin.length, at + begin.length + MAX_NAME))) return true;
+  return false;
+}
+
+const MAX_NAME = 200;
+const PAGE_IN = /^[\w./-]+\.md\b/;
+
+interface Place {
+  readonly folder: string;
+  readonly depth: number;
+  /** The folder of the workflow that it lies in. */
+  readonly workflow?: string;
+}
+
 interface Child {
   readonly name: string;
-  readonly kind: "folder" | "text" | "other";
+  readonly kind: "folder" | "hidden" | "text" | "other";
 }
 
 const HOLDS_SKILLS = /^\.?skills?$/;
