@@ -163,7 +163,9 @@ export function asCase(path: string): FirstStep {
 export function firstStepsAmong(files: readonly string[], from: string): readonly FirstStep[] {
   const steps = files.filter((path) => path.endsWith(".md") && !resumesRun(path));
   const alike = steps.filter((path) => languageOf(path) === languageOf(from));
-  const inOrder = (alike.length > 0 ? alike : steps).toSorted((one, other) => place(one) - place(other));
+  const inOrder = (alike.length > 0 ? alike : steps).toSorted(
+    (one, other) => place(one) - place(other) || partOf(one) - partOf(other),
+  );
   const [first] = inOrder;
   if (first === undefined) return [];
   const numbered = inOrder.filter((path) => numeralOf(path) !== undefined);
@@ -176,6 +178,11 @@ export function firstStepsAmong(files: readonly string[], from: string): readonl
   const areModes = modes.size > 1 && !modes.has("") && (isKnown || modes.size < numbered.length);
   if (areModes) return [...modes.values()].toReversed();
   return [{ path: first, label: nameOf(folderOf(first)) }];
+}
+
+/** Of `01-5-cup.md`, which comes behind `01-pot.md`, the 5. */
+function partOf(path: string): number {
+  return Number(/^\D{0,8}\d{1,3}[-_](\d{1,2})(?=[-_.])/.exec(nameOf(path))?.[1] ?? 0);
 }
 
 /** Numbers first, in their order. */

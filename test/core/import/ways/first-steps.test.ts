@@ -53,6 +53,16 @@ test("steps without numbers of which none names another are each a way where the
   expect(ways(inOrder)).toEqual(["clean -next*-> pour"]);
 });
 
+test("a step between the first and the second does not begin, whatever its name is sorted like", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea" }, "Do what the steps say."),
+    "steps/step-01-5-leaf.md": on("step-02-cup.md"),
+    "steps/step-01-pot.md": on("step-01-5-leaf.md"),
+    "steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-01-5-leaf", "step-01-5-leaf -next*-> step-02-cup"]);
+});
+
 test("steps beside their document are its steps as well, in the order of their numbers", () => {
   const made = importOf({
     "SKILL.md": page({ name: "tea" }, "Do what the steps say."),
