@@ -17,7 +17,7 @@ import {
   readSource,
   sourceRootOf,
 } from "../../tools/import/read-source.js";
-import { otherForm } from "../../tools/import/other-forms.js";
+import { ALONE, REWRITE, otherForm } from "../../tools/import/other-forms.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../session/environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../terminal/output.js";
@@ -88,6 +88,8 @@ interface ReadEntries {
   readonly unread: readonly string[];
   /** Files there that would be one under another name, or if they could be read. */
   readonly near: readonly string[];
+  /** Files there that are called as one is, and are taken for something else. */
+  readonly passed: readonly string[];
   /** What is there instead, where none is. */
   readonly other?: string;
 }
@@ -119,25 +121,37 @@ async function readEntries(named: string): Promise<ReadEntries> {
           [found.path, found.document].includes(within) ||
           (within === workflowBeside(found.path) && leadsToWorkflow(source.tree, found.path)),
       );
-  const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
   const isWithin = (found: string): boolean => found === within || isBelow(found, within);
-  const near = [...unreadPaths(source.tree), ...source.tree.paths].filter(
-    (found) => isNear(found) && isWithin(found),
-  );
+  const isNear = (found: string): boolean =>
+    isWithin(found) && /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
+  const isCalledSo = (found: string): boolean => /(?:^|\/)(?:SKILL|workflow)\.md$/.test(found);
+  const alike = source.tree.paths.filter(isNear);
+  const near = [...unreadPaths(source.tree).filter(isNear), ...alike.filter((found) => !isCalledSo(found))];
+  const passed = alike.filter(isCalledSo);
   const unread = unreadEntries(source.tree).filter(isWithin);
-  const other = entries.length === 0 ? await otherForm(path, source) : undefined;
-  return { source, entries, unread, near, ...defined({ other }) };
+  const other =
+    entries.length === 0
+      ? await otherForm(path, source)
+      : entries.every((found) => isFlowOfOthers(found, source))
+        ? REWRITE
+        : undefined;
+  return { source, entries, unread, near, passed, ...defined({ other }) };
+}
+
+/** A `workflow.yaml` that names no instructions is none of BMAD's. */
+function isFlowOfOthers({ form, path }: Entry, { tree }: ReadSource): boolean {
+  return form === "yaml" && !/^[ \t]{0,8}instructions[ \t]{0,4}:/m.test(tree.text(path));
 }
 
 /** What git clones. */
 const ADDRESS = /^(?:(?:https?|ssh|git):\/\/|git@|github:)/;
 
 function choose(
-  { entries, near, other = "" }: Omit<ReadEntries, "source" | "unread">,
+  read: Omit<ReadEntries, "source" | "unread">,
   source: string,
   options: ImportOptions,
 ): readonly Entry[] {
-  const importable = entries.filter(({ form }) => isImportable(form));
+  const importable = read.entries.filter(({ form }) => isImportable(form));
   const { workflow } = options;
   if (workflow !== undefined) {
     const found = importable.filter(
@@ -152,7 +166,7 @@ function choose(
     );
   }
   if (importable.length === 0)
-    throw new CommandError(`${nothingToImport(entries, source, near)} ${other}`.trim());
+    throw new CommandError(`${nothingToImport(read, source)} ${read.other ?? ""}`.trim());
   if (importable.length === 1 || options.all === true) return importable;
   const steps = importable.filter(({ form }) => form === "steps");
   if (steps.length === 1 && importable.length < 3) return steps;
@@ -161,8 +175,14 @@ function choose(
   );
 }
 
-function nothingToImport(entries: readonly Entry[], source: string, near: readonly string[]): string {
-  if (entries.some(({ form }) => form === "yaml")) {
+function nothingToImport(
+  { entries, near, passed, other = "" }: Omit<ReadEntries, "source" | "unread">,
+  source: string,
+): string {
+  const isYaml = entries.some(({ form }) => form === "yaml");
+  if (isYaml && other !== "")
+    return `There are only workflow.yaml files in "${source}", and none names instructions, as BMAD's do.`;
+  if (isYaml) {
     return `There are only workflow.yaml files in "${source}". BMAD's run as they are: interlock bundle run <workflow.yaml>. Which these are: interlock bundle list ${shellWord(source)}`;
   }
   if (entries.length > 0) return `There are only agents in "${source}", which have no workflow of their own.`;
@@ -170,7 +190,12 @@ function nothingToImport(entries: readonly Entry[], source: string, near: readon
     near.length === 0
       ? ""
       : ` ${listSome(near)} is like one: its name has to be spelled so, and its text UTF-8 of at most 1 MiB.`;
-  return `No workflow begins in "${source}": no SKILL.md, workflow.md or workflow-….md was found.${like}`;
+  const what =
+    passed.length === 0
+      ? "no SKILL.md, workflow.md or workflow-….md was found."
+      : `${listSome(passed)} counts as a template, material or a tool's prompt, by where it lies or what its head says.`;
+  const remedy = passed.length === 0 || other.includes(ALONE) ? "" : ` To import it, ${ALONE}.`;
+  return `No workflow begins in "${source}": ${what}${remedy}${like}`;
 }
 
 function freeName(name: string, taken: Set<string>): string {

@@ -8,7 +8,7 @@ import { type Entry, findEntries } from "../../core/import/ways/entries.js";
 import { unreadEntries } from "../../core/import/source/left-out.js";
 import { type JsonObject, fieldOf } from "../../core/json.js";
 import { cutText, oneLine, shellWord } from "../../core/text.js";
-import { otherForm } from "../import/other-forms.js";
+import { REWRITE, otherForm } from "../import/other-forms.js";
 import { readSource } from "../import/read-source.js";
 import { readAgentFile } from "./bundle-agent-file.js";
 import { findBundleFiles, findRoots } from "./bundle-discovery.js";
@@ -79,7 +79,10 @@ export function nothingRuns({
   if (importable > 0) {
     return `None of these runs as it is. Import them first, ${importable} can be: interlock package import <path>`;
   }
-  if (workflows.length > 0) return "None of these can be run: see what is missing.";
+  if (workflows.length > 0)
+    return workflows.every(({ errors }) => namesNoInstructions(errors))
+      ? `None of these names instructions, as BMAD's do. ${REWRITE}`
+      : "None of these can be run: see what is missing.";
   if (packages.length > 0) return "There are packages here, and no bundle. They run: interlock run <package>";
   const found = agents.length + others.length;
   const what = found > 0 ? "There are agents, and no workflow" : "There is no workflow here";

@@ -9,16 +9,27 @@ import { leadsSomewhere } from "../../store/disk/is-there.js";
 import { type ReadSource, pathInTree } from "./read-source.js";
 
 /** What BMAD up to its version 5 leaves in a project, or consists of. */
-const OF_VERSION_4 = [".bmad-core", "bmad-core", "core-config.yaml", "core-config.yml", "agent-teams"];
+const OF_VERSION_4 = [
+  ".bmad-core",
+  "bmad-core",
+  "core-config.yaml",
+  "core-config.yml",
+  "agent-teams",
+  "expansion-packs",
+];
+
+const IS_OF_VERSION_4 =
+  "is BMAD of version 4 or 5: an agent carries its tasks out in a chat, and nothing says which step follows which. Workflows of version 6 and later can be run.";
 
 /** In a hidden folder of a tool, whichever that is, these hold prompts. */
 const OF_TOOLS =
-  /^(?:commands?|prompts|agents?|rules(?:-[\w-]{1,40})?|workflows|instructions|chatmodes|modes|steering|specs|droids)$/;
+  /^(?:commands?|prompts|agents?|(?:micro|sub)agents|rules(?:-[\w-]{1,40})?|guidelines|workflows|instructions|chatmodes|modes|steering|specs|droids)$/;
 /** Where else editors and other methods keep prompts. */
 const PROMPTS = [
   ".specify/templates",
   ".clinerules",
   ".roomodes",
+  ".kilocodemodes",
   ".cursorrules",
   ".windsurfrules",
   ".goosehints",
@@ -26,16 +37,27 @@ const PROMPTS = [
   "commands",
   "prompts",
 ];
-const DOCUMENTS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"];
+const DOCUMENTS = [
+  "AGENTS.md",
+  "AGENT.md",
+  "CLAUDE.md",
+  "GEMINI.md",
+  "QWEN.md",
+  "WARP.md",
+  ".github/copilot-instructions.md",
+  ".junie/guidelines.md",
+  ".augment-guidelines",
+  ".rules",
+];
 /** Of other tools' flows, whose nodes are no texts in files. */
 const FLOWS = ["tasks.yaml", "config/tasks.yaml", "langgraph.json", ".taskmaster"];
-const REWRITE =
+export const REWRITE =
   "Flows of other tools are not imported: write what each of their parts does as a step (interlock package new begins a package).";
 
 /** Numbered files in one of these, right below a directory, are somebody's steps. */
 const STEPS = ["steps", "phases", "stages"];
 const BEGIN = ["SKILL.md", "workflow.md"];
-const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
+export const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
 const ONE = `To import one, ${ALONE} (of TOML, YAML or JSON the text of its prompt).`;
 
 /** Of links that are looked behind. */
@@ -46,9 +68,7 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
   const workflow = await workflowAbove(path, source);
   if (workflow !== undefined) return `It is a part of "${workflow}": name that one.`;
   if ((await stat(path)).isFile()) return formOfFile(path);
-  if ((await firstOf(path, OF_VERSION_4)) !== undefined) {
-    return "This is BMAD of version 4 or 5: an agent carries its tasks out in a chat, and nothing says which step follows which. Workflows of version 6 and later can be run.";
-  }
+  if ((await firstOf(path, OF_VERSION_4)) !== undefined) return `This ${IS_OF_VERSION_4}`;
   for (const link of linksBelow(path, source)) {
     if (BEGIN.includes(basename(link)) || (await firstOf(link, BEGIN)) !== undefined)
       return `"${relative(path, link)}" is a link, and links are not followed: name it, or what it leads to.`;
@@ -64,6 +84,9 @@ export async function otherForm(path: string, source: ReadSource): Promise<strin
   const steps = stepsBelow(path, source);
   if (steps !== undefined)
     return `There are numbered files in "${steps}": give the document that leads to them the name SKILL.md, and import again.`;
+  for (const folder of await foldersIn(path))
+    if ((await firstOf(join(path, folder), OF_VERSION_4)) !== undefined)
+      return `"${folder}" ${IS_OF_VERSION_4}`;
   return flows ?? (await promptTexts(path, source));
 }
 
@@ -113,17 +136,21 @@ async function promptTexts(path: string, source: ReadSource): Promise<string | u
 }
 
 const MAX_NAMED = 3;
+/** What tells of a project, whatever its head says. */
 const ABOUT =
-  /^(?:[A-Z_-]{2,40}|[Rr]eadme|[Cc]hangelog|[Cc]ontributing|[Cc]ode[-_]of[-_][Cc]onduct|[Ss]ecurity|[Ll]icen[cs]e)(?:[._][\w-]{2,8})?\.md$/;
+  /^(?:readme|changelog|contributing|code[-_]of[-_]conduct|security|licen[cs]e)(?:[._][\w-]{2,8})?\.md$/i;
+/** The same, where no head says what it is for. */
+const IN_CAPITALS = /^[A-Z\d_-]{2,40}(?:[._][\w-]{2,8})?\.md$/;
 const HEAD =
   /^\ufeff?---[ \t]*\r?\n(?:.{0,300}\r?\n){0,12}?(?:description|globs|alwaysApply|argument-hint|mode):/;
 
 function isPrompt(file: string, text: string): boolean {
   const name = file.slice(file.lastIndexOf("/") + 1);
-  if (/\.(?:mdc|(?:prompt|agent|chatmode|instructions)\.md)$/.test(name)) return true;
+  if (/\.(?:mdc|kiro\.hook|(?:prompt|agent|chatmode|instructions)\.md)$/.test(name)) return true;
   if (name.endsWith(".toml")) return /^(?:prompt|instructions)\s{0,4}=/m.test(text);
-  if (!name.endsWith(".md")) return false;
-  return HEAD.test(text) || (!file.includes("/") && !ABOUT.test(name));
+  if (/\.(?:json|ya?ml)$/.test(name)) return /^[\s{]{0,8}"?customModes"?\s{0,4}:/m.test(text);
+  if (!name.endsWith(".md") || ABOUT.test(name)) return false;
+  return HEAD.test(text) || (!file.includes("/") && !IN_CAPITALS.test(name));
 }
 
 /** The first file of a folder that is a flow by what it says: of n8n, Flowise, Dify, Archon, goose, CrewAI and their kin. */

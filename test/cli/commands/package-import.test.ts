@@ -171,7 +171,7 @@ describe("interlock package import", () => {
   });
 
   test("says what there is instead where nothing can be imported", async () => {
-    put("old/workflow.yaml", "name: x\n");
+    put("old/workflow.yaml", "name: x\ninstructions: ./instructions.md\n");
     expect(await run("~/old")).toBe(1);
     expect(output.text).toContain(
       "BMAD's run as they are: interlock bundle run <workflow.yaml>. Which these are: ",
@@ -201,6 +201,14 @@ describe("interlock package import", () => {
   test.each([
     ["v4/.bmad-core/agents/dev.md", "v4", "This is BMAD of version 4 or 5"],
     ["v5/agent-teams/team.yaml", "v5", "This is BMAD of version 4 or 5"],
+    ["packs/expansion-packs/tea/config.yaml", "packs", "This is BMAD of version 4 or 5"],
+    ["pack/tea/agent-teams/team.yaml", "pack", '"tea" is BMAD of version 4 or 5'],
+    ["kit/.openhands/microagents/pot.md", "kit", 'There are prompts in ".openhands/microagents". To import'],
+    ["kit/.junie/guidelines.md", "kit", 'There are prompts in ".junie/guidelines.md". To import one'],
+    ["kit/.github/copilot-instructions.md", "kit", 'prompts in ".github/copilot-instructions.md". To import'],
+    ["zed/.rules", "zed", 'There are prompts in ".rules". To import one'],
+    ["kilo/.kilocodemodes", "kilo", 'There are prompts in ".kilocodemodes". To import one'],
+    ["kit/.kiro/hooks/pot.kiro.hook", "kit/.kiro/hooks", 'may be prompts: "pot.kiro.hook". To import one'],
     [
       "kit/.claude/commands/plan.md",
       "kit",
@@ -258,6 +266,45 @@ describe("interlock package import", () => {
       expect(output.text).toContain("was found. Flows of other tools");
     },
   );
+
+  test("modes of a coding tool in one file are prompts, and what tells of a project is none, whatever its head says", async () => {
+    put("modes/tea.yaml", "customModes:\n  - slug: tea\n    roleDefinition: You brew.\n");
+    put("modes/tea.json", '{ "customModes": [{ "slug": "tea" }] }');
+    put("modes/TEA-V5.md", "About tea.\n");
+    put("modes/hooks/README.md", "---\ndescription: A hook\n---\nAbout a hook.\n");
+    expect(await run("~/modes")).toBe(1);
+    expect(output.text).toContain('texts that may be prompts: "tea.json", "tea.yaml". To import one');
+  });
+
+  test("what is called as a workflow is and counts as something else is said to, and not to be misspelled", async () => {
+    put("kit/templates/workflow.md", "Brew it.\n");
+    put("kit/commands/workflow.md", "Brew it.\n");
+    expect(await run("~/kit")).toBe(1);
+    expect(output.text).toContain(
+      ": commands/workflow.md, templates/workflow.md counts as a template, material or a tool's prompt, by where",
+    );
+    expect(output.text).not.toContain("spelled");
+    output.text = "";
+    put("drawer/templates/workflow.md", "Brew it.\n");
+    expect(await run("~/drawer")).toBe(1);
+    expect(output.text).toContain(
+      "its head says. To import it, copy it into a folder of its own under the name",
+    );
+  });
+
+  test("a workflow.yaml without instructions is no workflow of BMAD's: which an import and a list say, with what to do", async () => {
+    const steps = "steps:\n  - id: pot\n    command: tea.boil\n  - id: ask\n    type: gate\n";
+    put("spec/tea/workflow.yml", `schema_version: "1.0"\nworkflow:\n  id: tea\n${steps}`);
+    const words = "names instructions, as BMAD's do. Flows of other tools are not imported: write what";
+    expect(await run("~/spec")).toBe(1);
+    expect(await main(["bundle", "list", join(dir, "spec")])).toBe(1);
+    expect(await main(["bundle", "check", join(dir, "spec")])).toBe(1);
+    expect(output.text.split(words)).toHaveLength(4);
+    output.text = "";
+    put("spec/cup/workflow.yaml", "name: cup\ninstructions: '{installed_path}/instructions.md'\n");
+    expect(await run("~/spec")).toBe(1);
+    expect(output.text).toContain("BMAD's run as they are: interlock bundle run <workflow.yaml>");
+  });
 
   test("all folders of prompts are named, and files about a project, its settings and what runs on a server are none", async () => {
     for (const file of [".claude/commands/a.md", ".gemini/commands/a.toml", "commands/a.md"])
@@ -391,6 +438,33 @@ test("finds skills in hidden folders of a folder of skills", async () => {
   putTea("kit/.opencode/skill/mate", "mate");
   expect(await run("~/kit", "--all", "--out", "~/made")).toBe(0);
   expect(readdirSync(join(dir, "made")).sort()).toEqual(["mate", "tea"]);
+});
+
+test("a hidden folder of a workflow comes along where a text names a page in it, and no other one", async () => {
+  put("kit/skills/tea/SKILL.md", "---\nname: tea\n---\n1. Refer to `.lines/.index.md`.\n2. Make `.venv/`.\n");
+  put("kit/skills/tea/.lines/.index.md", "Brew: `.cups/one.md`, or `../.pots/two.md`.\n");
+  put("kit/skills/tea/.lines/.cups/one.md", "One.\n");
+  put("kit/skills/tea/.pots/two.md", "Two.\n");
+  put("kit/skills/tea/.venv/lib/read.md", "A library.\n");
+  put("kit/skills/tea/.ssh/known.md", "A host, see `.ssh/known.md`.\n");
+  expect(await run("~/kit", "--out", "~/made")).toBe(0);
+  const files = readdirSync(join(dir, "made"), { recursive: true }).map(String);
+  expect(files.filter((file) => /^(?:\.?lines|\.?pots|\.?venv|\.?ssh).*\.md$/.test(file)).sort()).toEqual([
+    "lines/cups/one.md",
+    "lines/index.md",
+    "pots/two.md",
+  ]);
+  expect(readFileSync(join(dir, "made/steps/workflow.md"), "utf8")).toContain(
+    "Refer to `@pkg/lines/index.md`.",
+  );
+});
+
+test("what a repository's own document names in a hidden folder is its tools'", async () => {
+  put("kit/SKILL.md", "---\nname: tea\n---\nRead `.github/tea.md`.\n");
+  put("kit/.github/tea.md", "Of the project.\n");
+  put("kit/.git/HEAD", "x");
+  expect(await run("~/kit", "--out", "~/made")).toBe(0);
+  expect(readdirSync(join(dir, "made"))).not.toContain("github");
 });
 
 test("names a skill that cannot be read, and does not end well without it", async () => {
