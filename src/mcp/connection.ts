@@ -16,18 +16,18 @@ import {
   whyFailed,
   whyNotTaken,
 } from "./http-way.js";
-import { isUnreadable, saidAs } from "./message-lines.js";
+import { TOO_LONG, isUnreadable, saidAs } from "./message-lines.js";
 import { paramHeaders } from "./param-headers.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import {
-  INTERNAL_ERROR,
   METHOD_NOT_FOUND,
   bothEnds,
   isOf,
   isRefusal,
-  refusesToSay,
+  refuses,
   saidBeside,
+  whatOfCall,
   whyNotUnderstood,
 } from "./server-words.js";
 import { type Surroundings, wayTo } from "./transport.js";
@@ -86,6 +86,8 @@ interface Link {
   readonly client: Client;
   /** Who comes next opens another. */
   readonly leave: () => void;
+  /** It was ended since it has said more at once than is read. */
+  readonly isTooLong: () => boolean;
   /** Begun by the handshake of the versions of the protocol that have one. */
   readonly byHandshake: boolean;
   callsRunning: number;
@@ -166,10 +168,11 @@ export class Connection {
       if (link !== undefined && (this.listed === undefined || mayHaveForgotten)) await this.leave(link);
       if (this.listed !== undefined) return this.listed;
       if (error instanceof NotReached) throw error;
-      const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
+      const unread = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
+      const why = link?.isTooLong() === true ? ENDED_FOR_LENGTH : unread;
       const isStrange = knowsNone || isOf(error, SdkErrorCode.InvalidResult);
       const strange = isStrange ? whyNotUnderstood(error) : undefined;
-      const refused = isRefusal(error) && !isLost(error) ? refusesToSay(error) : undefined;
+      const refused = isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
       const answered = whyNotTaken(error) ?? whyFailed(error);
       const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
       throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
@@ -201,8 +204,7 @@ export class Connection {
   private async failureOf(error: unknown, link: Link): Promise<Error> {
     if (isRefusal(error) && !isLost(error) && !isUnreadable(error)) {
       this.isStale = true; // it may have other tools by now, and no way to say so
-      const what = error.code === INTERNAL_ERROR ? FAILED_IN_CALL : "The server refuses the call";
-      return new Error(this.clean(`${what}: ${error.message}${saidBeside(error)}`), { cause: error });
+      return new Error(this.clean(`${whatOfCall(error)}: ${error.message}${saidBeside(error)}`), { cause: error });
     }
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);
@@ -211,9 +213,7 @@ export class Connection {
       await this.suspicion;
       return new (link.isLeft ? Reopenable : NotReached)(this.sentence(notTaken));
     }
-    const isGone = isOf(error, SdkErrorCode.ConnectionClosed) || isLost(error);
-    const what = isGone ? "has ended while the call ran" : "has not given an answer that can be read";
-    return new Interrupted(this.sentence(whyFailed(error) ?? what));
+    return new Interrupted(this.sentence(whyFailed(error) ?? whyUnanswered(error, link)));
   }
 
   /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
@@ -277,7 +277,7 @@ export class Connection {
 
   private async connect(leave: () => void, byHandshake: boolean): Promise<Link> {
     const { server, projectRoot, version, note } = this.place;
-    const { transport, lastWords, strays } = wayTo(server, this.place);
+    const { transport, lastWords, strays, isTooLong } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });
     if (isOfProject(server)) {
@@ -287,7 +287,8 @@ export class Connection {
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.isStale = true;
     });
-    const link: Link = { client, leave, byHandshake, callsRunning: 0, isOpen: false, isLeft: false };
+    const still = { callsRunning: 0, isOpen: false, isLeft: false };
+    const link: Link = { client, leave, isTooLong, byHandshake, ...still };
     const tell = (what: string): void => {
       const words = bothEnds(redactSecrets(this.clean(lastWords())));
       note(`${this.sentence(what)}${words === "" ? "" : ` It said: ${words}`}`);
@@ -296,7 +297,7 @@ export class Connection {
       this.links.delete(link);
       if (!link.isOpen) return; // who opens it hears why
       leave();
-      if (!this.isClosed) tell("has ended");
+      if (!this.isClosed) tell(isTooLong() ? ENDED_FOR_LENGTH : "has ended");
     };
     let unasked = 0;
     const onUnasked = (): void => {
@@ -340,7 +341,9 @@ export class Connection {
     }
     if ("url" in server) {
       const answered = whyNotTaken(error) ?? whyFailed(error);
-      const why = answered ?? whyNotUnderstood(error) ?? "cannot be reached";
+      const isRefused = isRefusal(error) && !isUnreadable(error) && !isLost(error);
+      const refused = isRefused ? refuses("begin", error) : undefined;
+      const why = answered ?? refused ?? whyNotUnderstood(error) ?? "cannot be reached";
       const more = mayBeOfOldForm(error, server.url) ? `; ${OF_OLD_FORM}` : "";
       return `${why}${more}${aboutItsToken(error, server)}`;
     }
@@ -349,6 +352,7 @@ export class Connection {
       (await whyNotStarted(error, server, { dir, projectRoot }));
     if (missing !== undefined) return `cannot be started: ${missing}`;
     if (isOf(error, SdkErrorCode.ConnectionClosed)) return "ended before it had begun";
+    if (isRefusal(error) && !isUnreadable(error)) return refuses("begin", error);
     return whyNotUnderstood(error) ?? "cannot be reached";
   }
 
@@ -362,4 +366,12 @@ export class Connection {
   }
 }
 
-const FAILED_IN_CALL = "The server has failed in the call, and does not say what it had done by then";
+const ENDED_FOR_LENGTH = `was ended: it has said ${TOO_LONG}`;
+
+/** Of a server that has taken up a call, and has not answered it. */
+function whyUnanswered(error: unknown, { isTooLong }: Link): string {
+  if (isTooLong()) return `${ENDED_FOR_LENGTH}. Ask for less`;
+  if (isOf(error, SdkErrorCode.ConnectionClosed) || isLost(error)) return "has ended while the call ran";
+  const isLong = error instanceof Error && isUnreadable(error) && error.message.includes(TOO_LONG);
+  return `has not given an answer that can be read${isLong ? `: ${error.message}. Ask for less` : ""}`;
+}

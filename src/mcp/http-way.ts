@@ -1,6 +1,6 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { jsonIn } from "../core/json.js";
+import { fieldOf, jsonIn } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { textOfChunks } from "../model/bounded-body.js";
@@ -9,7 +9,7 @@ import { EventLines } from "../model/event-stream.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { readProviderError, wordsUnder } from "../model/provider-error.js";
 import { send } from "../model/send.js";
-import { messagesIn, messagesInJson } from "./message-lines.js";
+import { TOO_LONG, messagesIn, messagesInJson, unreadable } from "./message-lines.js";
 import { type McpServer, tokenVariables } from "./server-settings.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
@@ -151,7 +151,8 @@ export function aboutItsToken(error: unknown, server: McpServer): string {
 }
 
 /** What a server may be that takes no message where it was asked to begin. */
-export const OF_OLD_FORM = "it may speak the form of 2024 alone, over SSE, which is not spoken here";
+export const OF_OLD_FORM =
+  "it may speak the form of 2024 alone, over SSE, which is not spoken here: mcp-remote leads to it (docs/mcp.md)";
 
 /** Whether a server has no place for messages at its address, as those of the protocol's first version, at `/sse`. */
 export function mayBeOfOldForm(error: unknown, url: string): boolean {
@@ -225,7 +226,7 @@ function boundedFetch(maxBytes: number): FetchLike {
     const bytes = bounded(answer.body, maxBytes);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
-    const body = ReadableStream.from(plain);
+    const body = ReadableStream.from(tellingOfLength(plain, isEvents, fieldOf(jsonIn(String(init.body)), "id")));
     return new Response(body, { status, headers: kept });
   };
 }
@@ -289,11 +290,28 @@ function plainEvent(lines: readonly string[]): Uint8Array {
   return encoder.encode(`${others.map((line) => `${line}\n`).join("")}${events.join("")}`);
 }
 
+class TooLong extends Error {}
+
+/** What comes of an answer to a request; of one that is too long, an answer that says so in its place. */
+async function* tellingOfLength(
+  plain: AsyncIterable<Uint8Array>,
+  isEvents: boolean,
+  id: unknown,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* plain;
+  } catch (error) {
+    if (!(error instanceof TooLong) || typeof id !== "number") throw error;
+    const instead = JSON.stringify(unreadable(id, `it has ${TOO_LONG}`));
+    yield encoder.encode(isEvents ? `\n\ndata: ${instead}\n\n` : instead);
+  }
+}
+
 async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error("The answer is too long.");
+    if (bytes > maxBytes) throw new TooLong("The answer is too long.");
     yield chunk;
   }
 }

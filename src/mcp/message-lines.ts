@@ -4,6 +4,10 @@ import { isList, jsonIn } from "../core/json.js";
 
 /** An answer has come that cannot be read: it is handed on as an error whose data this is, so that nobody waits for another. */
 const UNREADABLE = { isUnreadable: true };
+/** A message, or the body of an HTTP answer, may have so many bytes: beyond, nothing more of it is read. */
+export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+/** What whoever has asked for more is told. */
+export const TOO_LONG = "more than 10 MiB at once";
 const MAX_BATCH = 1_000;
 const MAX_STRAY_CHARS = 300;
 
@@ -15,6 +19,8 @@ const MAX_STRAY_CHARS = 300;
 export class MessageLines {
   /** The last line that was no message, cut. */
   lastStray = "";
+  /** A line was longer than it may be. */
+  isTooLong = false;
   private readonly maxBytes: number;
   private readonly messages: JSONRPCMessage[] = [];
   /** What has come and is not read yet stands in it from `start` to `end`; no line ends before `searched`. It grows twofold, so that bytes that come one by one are not copied each time. */
@@ -31,6 +37,7 @@ export class MessageLines {
     const unread = this.end - this.start;
     if (unread + chunk.length > this.maxBytes) {
       this.clear();
+      this.isTooLong = true;
       throw new Error(`A line has more than ${this.maxBytes} bytes.`);
     }
     if (this.end + chunk.length > this.buffer.length) {
@@ -194,8 +201,10 @@ function toMessage(message: unknown): JSONRPCMessage | undefined {
   }
 }
 
-function unreadable(id: number | string): JSONRPCMessage {
-  const message = "its answer is no message of JSON-RPC 2.0";
+const NO_MESSAGE = "its answer is no message of JSON-RPC 2.0";
+
+/** In the place of an answer that cannot be read: why that is so. */
+export function unreadable(id: number | string, message = NO_MESSAGE): JSONRPCMessage {
   return { jsonrpc: "2.0", id, error: { code: 0, message, data: UNREADABLE } };
 }
 

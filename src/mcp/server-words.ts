@@ -15,9 +15,9 @@ export function bothEnds(said: string): string {
   return `${cutText(text, SAID_FIRST_CHARS)} ${text.slice(-SAID_LAST_CHARS).toWellFormed()}`;
 }
 
-/** Some look for their tools elsewhere, with a token that is not taken there. */
-export function refusesToSay({ message }: Error): string {
-  return `refuses to say which tools it has: ${excerpt(message.replace(/\.$/, ""), 300)}`;
+/** Some look for their tools elsewhere, with a token that is not taken there; a proxy begins with the server behind it. */
+export function refuses(what: string, { message }: Error): string {
+  return `refuses to ${what}: ${excerpt(message.replace(/\.$/, ""), 300)}`;
 }
 
 /** The server was reached, and what it says is not what is known here of the protocol. */
@@ -29,8 +29,20 @@ export function whyNotUnderstood(error: unknown): string | undefined {
 
 /** JSON-RPC's: as servers say it that have no tools at all. */
 export const METHOD_NOT_FOUND = -32_601;
-/** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
-export const INTERNAL_ERROR = -32_603;
+/**
+ * JSON-RPC's and the protocol's, of a server that has not begun with what it was asked. Any other tells of what went wrong in it: a request
+ * of its own that failed, and of a proxy, that its time was over or that the server behind it has ended while the call ran.
+ */
+const NOT_BEGUN: ReadonlySet<number> = new Set([
+  -32_700, -32_600, METHOD_NOT_FOUND, -32_602, -32_020, -32_021, -32_022, -32_042,
+]);
+
+/** What an answer that is an error says of the call. */
+export function whatOfCall({ code }: { readonly code: number }): string {
+  return NOT_BEGUN.has(code)
+    ? "The server refuses the call"
+    : "The server has failed in the call, and does not say what it had done by then";
+}
 
 const elicitationsSchema = z.object({
   elicitations: z.array(z.object({ message: z.string(), url: z.string() })).min(1),

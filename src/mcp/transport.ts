@@ -3,12 +3,10 @@ import type { Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { codeFile } from "../package-place.js";
 import { requestsTo } from "./http-way.js";
-import { MessageLines } from "./message-lines.js";
+import { MAX_MESSAGE_BYTES, MessageLines } from "./message-lines.js";
 import { PROJECT, withProject } from "./project-paths.js";
 import type { McpServer, StdioServer } from "./server-settings.js";
 
-/** A message, or the body of an HTTP answer, may have so many bytes: beyond, the connection is closed. */
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const MAX_STDERR_CHARS = 2_000;
 /** Ends a server with all that it has started, also when the worker was killed: see there. */
 const KEEPER = codeFile("mcp/keep-server.cjs");
@@ -28,6 +26,8 @@ export interface Way {
   readonly lastWords: () => string;
   /** It has written to its output what is no message. */
   readonly strays: () => boolean;
+  /** It has written more at once than is read. */
+  readonly isTooLong: () => boolean;
 }
 
 export function wayTo(server: McpServer, surroundings: Surroundings): Way {
@@ -42,6 +42,7 @@ export function wayTo(server: McpServer, surroundings: Surroundings): Way {
     transport: requestsTo(server.url, headers, MAX_MESSAGE_BYTES),
     lastWords: () => "",
     strays: () => false,
+    isTooLong: () => false, // an answer of HTTP says so itself
   };
 }
 
@@ -74,6 +75,7 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
     transport,
     lastWords: () => [lastWords, lines.lastStray].filter((words) => words !== "").join(" "),
     strays: () => lines.lastStray !== "",
+    isTooLong: () => lines.isTooLong,
   };
 }
 

@@ -323,6 +323,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   else if (method === "initialize" && manner === "unborn") note("asked");
   else if (method === "initialize" && manner === "unbegun")
     send({ id, error: { code: -32601, message: "There is no handshake any more." } });
+  else if (method === "initialize" && manner === "refuses to begin")
+    send({ id, error: { code: -32000, message: "No licence is set." } });
   else if (method === "initialize") {
     const { protocolVersion } = params;
     send({

@@ -58,6 +58,12 @@ const endless = (response: ServerResponse): void => {
   };
   more();
 };
+const longAnswer = (response: ServerResponse): void => {
+  const result = { content: [{ type: "text", text: "x".repeat(11 * 1024 * 1024) }] };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: 2, result }));
+};
+const OVER_LENGTH = /answer that can be read: it has more than 10 MiB at once\. Ask for less\.$/;
 
 const NOT_REACHED = "has done nothing";
 const INTERRUPTED = "may have done something";
@@ -132,7 +138,8 @@ test.each<[string, Manner, string, RegExp]>([
   ["breaks its stream", inCalls(stream(": x\n\n", (to) => to.destroy())), INTERRUPTED, /has ended while/],
   ["ends its stream", inCalls(stream(": x\n\n", (to) => to.end())), INTERRUPTED, /has ended while/],
   ["breaks what can go on", inCalls(stream("id: 1\ndata:\n\n", (to) => to.end())), INTERRUPTED, /has ended/],
-  ["never ends its stream", inCalls(stream(": x\n\n", endless)), INTERRUPTED, /has ended while/],
+  ["never ends its stream", inCalls(stream(": x\n\n", endless)), INTERRUPTED, OVER_LENGTH],
+  ["says too much", inCalls(longAnswer), INTERRUPTED, OVER_LENGTH],
 ])(
   "a server that %s is no tool that has answered, and no secret is told",
   async (_, manner, what, message) => {
@@ -148,6 +155,19 @@ test.each<[string, Manner, string, RegExp]>([
     expect(asked.every(({ authorization }) => authorization === "Bearer secret-token")).toBe(true);
   },
 );
+
+test("a server that refuses to begin, as a proxy whose own server is gone, is not said to speak another protocol", async () => {
+  const { url } = await serverOf(({ id, method }, response) => {
+    if (method !== "initialize") return false;
+    const error = { code: -32000, message: "fetch failed: no secret-token." };
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    return true;
+  });
+  await expect(open(url).call()).rejects.toThrow(
+    "The MCP server s refuses to begin: fetch failed: no <secret>.",
+  );
+});
 
 test("a server that wants a token is told none where the settings name no variable for it, and that is said", async () => {
   const { url } = await serverOf(({ method }, response) => {
@@ -351,6 +371,10 @@ test.each<[number, unknown, RegExp]>([
   [200, "no cup", /^Error: The server has failed in the call.*: no cup$/],
   [200, { code: "NO_CUP", message: "no cup" }, /^Error: The server has failed in the call.*: no cup$/],
   [500, { code: -32603, message: "no cup" }, /answers with HTTP status 500: no cup\.$/],
+  // What proxies say of the server behind them: the call runs on there, or has ended somewhere in it.
+  [200, { code: -32001, message: "Request timed out" }, /^Error: The server has failed in the call.*: Request/],
+  [200, { code: -32000, message: "Connection closed" }, /^Error: The server has failed in the call.*: Conn/],
+  [200, { code: -32602, message: "no cup" }, /^Error: The server refuses the call: no cup$/],
 ])("what a server says of its failure is told, with status %i: %j", async (code, error, expected) => {
   const { url } = await serverOf(({ id, method }, response) => {
     if (method !== "tools/call") return false;

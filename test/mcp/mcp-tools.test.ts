@@ -332,7 +332,9 @@ describe("a server", () => {
 
   test("that floods is cut off, in bounded memory, and is begun again", async () => {
     const { call } = open(fake("plain").server);
-    await expect(call("act", { how: "flood" })).rejects.toThrow(Interrupted);
+    await expect(call("act", { how: "flood" })).rejects.toThrow(
+      new Interrupted("The MCP server s was ended: it has said more than 10 MiB at once. Ask for less."),
+    );
     expect((await call("act")).content).toBe("act {}");
   });
 
@@ -506,6 +508,11 @@ describe("a server", () => {
     const { names, call } = open(fake(manner).server);
     expect(await names()).toContain("mcp.s.act once");
     expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("that refuses to begin is told with its words", async () => {
+    const { names } = open(fake("refuses to begin").server);
+    await expect(names()).rejects.toThrow("The MCP server s refuses to begin: No licence is set.");
   });
 
   test("whose messages are none of JSON-RPC is said to be so at once", async () => {
