@@ -10,6 +10,7 @@ import { NO_HEADER_VALUE, isMetadataValue } from "../core/header-value.js";
 import { defined } from "../core/defined.js";
 import { addressProblem } from "../core/temporal-address.js";
 import { ConfigError } from "./config-error.js";
+import { plainCertificates, plainKey } from "./pem.js";
 import { systemCode, wordsOf } from "../core/system-code.js";
 
 type Environment = Readonly<Record<string, string>>;
@@ -60,9 +61,8 @@ function load(environment: Environment): Loaded {
     const unread = unreadTlsFile(environment, error);
     throw new ConfigError(unread ?? `${FILE} cannot be used: ${fileProblem(error)}`);
   }
-  requireUsableTls(profile, loaded);
   const key = profile.tls?.clientKey;
-  return { loaded, keyFile: key !== undefined && "path" in key ? key.path : undefined };
+  return { loaded: withUsableTls(profile, loaded), keyFile: key !== undefined && "path" in key ? key.path : undefined };
 }
 
 const TLS = "TEMPORAL_TLS";
@@ -100,29 +100,38 @@ function unreadTlsFile(environment: Environment, error: unknown): string | undef
  * With half a pair the SDK shows no certificate, and what is none is found when a connection is made, where it sounds as if the address
  * were wrong. Throws `ConfigError`.
  */
-function requireUsableTls({ tls }: ClientConfigProfile, { connectionOptions }: ClientConnectConfig): void {
-  const { tls: used } = connectionOptions;
-  if (typeof used !== "object" || used === null) return;
+function withUsableTls({ tls }: ClientConfigProfile, loaded: ClientConnectConfig): ClientConnectConfig {
+  const { tls: used } = loaded.connectionOptions;
+  if (typeof used !== "object" || used === null) return loaded;
   if ((tls?.clientCert === undefined) !== (tls?.clientKey === undefined)) {
     const [what, word] = tls?.clientKey === undefined ? ["its key", "KEY"] : ["the certificate", "CERT"];
     throw new ConfigError(
       `A client's certificate and its key go together, and ${what} is missing. Name it by ${TLS}_CLIENT_${word}_PATH, or in ${FILE}.`,
     );
   }
-  const { serverRootCACertificate: ca, clientCertPair: pair } = used;
-  if (ca === undefined && pair === undefined) return;
   try {
-    if (ca !== undefined && !/-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(text(ca)))
-      throw new Error("no certificate");
-    createSecureContext(
-      defined({ ca: ca && text(ca), cert: pair && text(pair.crt), key: pair && text(pair.key) }),
-    );
+    const ca = used.serverRootCACertificate && plainCertificates(text(used.serverRootCACertificate));
+    const pair = used.clientCertPair && plainPair(used.clientCertPair);
+    const plain = defined({
+      serverRootCACertificate: ca && Buffer.from(ca),
+      clientCertPair: pair && { crt: Buffer.from(pair.cert), key: Buffer.from(pair.key) },
+    });
+    return {
+      ...loaded,
+      connectionOptions: { ...loaded.connectionOptions, tls: { ...used, ...plain } },
+    };
   } catch (error) {
     const [reason] = wordsOf(error).split("::").slice(-1);
     throw new ConfigError(
       `What ${TLS}_SERVER_CA_CERT_PATH, ${TLS}_CLIENT_CERT_PATH and ${TLS}_CLIENT_KEY_PATH name cannot be used: ${reason}. They take PEM, the key one without a passphrase.`,
     );
   }
+}
+
+/** Throws also where the key is another one's. */
+function plainPair({ crt, key }: { readonly crt: Uint8Array; readonly key: Uint8Array }) {
+  createSecureContext({ cert: text(crt), key: text(key) });
+  return { cert: plainCertificates(text(crt)), key: plainKey(text(key)) };
 }
 
 function text(bytes: Uint8Array): string {
