@@ -23,6 +23,7 @@ const SLOW_FILES = readdirSync(INTEGRATION)
 export const ALONE_TESTS = [
   "test/cli/terminal/full-disk.test.ts",
   "test/cli/follow/watch-work.test.ts",
+  "test/doctor/check-worker-connection.test.ts",
   "test/instruments/silent-collector.test.ts",
   "test/instruments/unknown-sampler.test.ts",
   "test/store/backup/same-stamp.test.ts",

@@ -1,7 +1,7 @@
 import {
   GracefulShutdownPeriodExpiredError,
   IllegalStateError,
-  NativeConnection,
+  type NativeConnection,
   type NativeConnectionOptions,
   Runtime,
   Worker,
@@ -37,6 +37,7 @@ import {
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
 import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
+import { connectNatively } from "./worker/native-connection.js";
 import { renewKey } from "./worker/renewed-key.js";
 import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
@@ -377,7 +378,7 @@ function isCutOff(error: unknown): boolean {
 async function connect(config: Config, { connection: how, namespace }: WorkerOptions) {
   // A store's memo says which projects it has, 100 at most: the SDK would warn of 2 KB each time it is said.
   const payloadLimits = { memoWarnSize: 0 };
-  const connection = await NativeConnection.connect({ payloadLimits, ...how });
+  const connection = await connectNatively({ payloadLimits, ...how });
   const refusal = await writeRefusal(connection, namespace);
   if (refusal !== undefined) {
     await connection.close();

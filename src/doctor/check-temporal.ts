@@ -15,6 +15,7 @@ import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
 import { checkClientCertificate } from "./check-client-certificate.js";
+import { checkWorkerConnection } from "./check-worker-connection.js";
 import { type NamespacePlace, addAttributes, keepLonger, makeNamespace } from "./namespace-commands.js";
 import { CHECK_MS, type Finding, failed, firstOf, passed, skipped, warning } from "./finding.js";
 
@@ -80,15 +81,19 @@ async function askAll(
     const { serverVersion } = await connection.workflowService.getSystemInfo({});
     const how = place.embedded ? "embedded, " : hasTls(place) ? "with TLS, " : "";
     const server = passed("temporal", `${address} (${how}version ${serverVersion || "unknown"})`);
-    const namespace = await checkNamespace(connection, place, address);
+    const [namespace, ofWorkers] = await Promise.all([
+      checkNamespace(connection, place, address),
+      hasTls(place) ? checkWorkerConnection(place.connection, ANSWER_MS) : undefined,
+    ]);
+    const reached = ofWorkers === undefined ? [server] : [server, ofWorkers];
     if (namespace[0]?.status === "failed") {
-      return [server, ...namespace, ...LATER.slice(1).map((name) => skipped(name, "no namespace"))];
+      return [...reached, ...namespace, ...LATER.slice(1).map((name) => skipped(name, "no namespace"))];
     }
     const rest = await Promise.all([
       checkSearchAttributes(connection, place, address),
       checkWorkers(connection, place),
     ]);
-    return [server, ...namespace, ...rest];
+    return [...reached, ...namespace, ...rest];
   });
 }
 

@@ -1,4 +1,5 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
+import { createSecureContext } from "node:tls";
 
 /*
  * Commands speak TLS with OpenSSL, workers with a library of Rust's that reads less: nothing behind a byte-order mark, and no labels of long ago.
@@ -7,14 +8,25 @@ import { X509Certificate, createPrivateKey } from "node:crypto";
 
 const CERTIFICATE = /-----BEGIN (?<label>(?:TRUSTED |X509 )?CERTIFICATE)-----.*?-----END \k<label>-----/gs;
 
-/** The certificates of a text, in its order. Throws where one cannot be read, or there is none. */
-export function plainCertificates(text: string): string {
-  const found = text.match(CERTIFICATE);
+/** The certificates of a file, in its order. Throws where one cannot be read, or there is none. */
+export function plainCertificates(bytes: Uint8Array): Buffer {
+  const found = textOf(bytes).match(CERTIFICATE);
   if (found === null) throw new Error("no certificate");
-  return found.map((each) => new X509Certificate(each).toString()).join("");
+  return Buffer.from(found.map((each) => new X509Certificate(each).toString()).join(""));
 }
 
-/** Throws where the key cannot be read, or has a passphrase. */
-export function plainKey(text: string): string {
-  return createPrivateKey(text).export({ type: "pkcs8", format: "pem" }).toString();
+/** A client's certificates and its key. Throws where the key has a passphrase, or is another one's. */
+export function plainPair({ crt, key }: Pair): { readonly crt: Buffer; readonly key: Buffer } {
+  createSecureContext({ cert: textOf(crt), key: textOf(key) });
+  const pkcs8 = createPrivateKey(textOf(key)).export({ type: "pkcs8", format: "pem" });
+  return { crt: plainCertificates(crt), key: Buffer.from(pkcs8) };
+}
+
+interface Pair {
+  readonly crt: Uint8Array;
+  readonly key: Uint8Array;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("utf8");
 }

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { createSecureContext } from "node:tls";
 import {
   type ClientConfigProfile,
   type ClientConnectConfig,
@@ -10,7 +9,7 @@ import { NO_HEADER_VALUE, isMetadataValue } from "../core/header-value.js";
 import { defined } from "../core/defined.js";
 import { addressProblem } from "../core/temporal-address.js";
 import { ConfigError } from "./config-error.js";
-import { plainCertificates, plainKey } from "./pem.js";
+import { plainCertificates, plainPair } from "./pem.js";
 import { systemCode, wordsOf } from "../core/system-code.js";
 
 type Environment = Readonly<Record<string, string>>;
@@ -62,7 +61,10 @@ function load(environment: Environment): Loaded {
     throw new ConfigError(unread ?? `${FILE} cannot be used: ${fileProblem(error)}`);
   }
   const key = profile.tls?.clientKey;
-  return { loaded: withUsableTls(profile, loaded), keyFile: key !== undefined && "path" in key ? key.path : undefined };
+  return {
+    loaded: withUsableTls(profile, loaded),
+    keyFile: key !== undefined && "path" in key ? key.path : undefined,
+  };
 }
 
 const TLS = "TEMPORAL_TLS";
@@ -110,11 +112,10 @@ function withUsableTls({ tls }: ClientConfigProfile, loaded: ClientConnectConfig
     );
   }
   try {
-    const ca = used.serverRootCACertificate && plainCertificates(text(used.serverRootCACertificate));
-    const pair = used.clientCertPair && plainPair(used.clientCertPair);
+    const { serverRootCACertificate: ca, clientCertPair: pair } = used;
     const plain = defined({
-      serverRootCACertificate: ca && Buffer.from(ca),
-      clientCertPair: pair && { crt: Buffer.from(pair.cert), key: Buffer.from(pair.key) },
+      serverRootCACertificate: ca && plainCertificates(ca),
+      clientCertPair: pair && plainPair(pair),
     });
     return {
       ...loaded,
@@ -126,16 +127,6 @@ function withUsableTls({ tls }: ClientConfigProfile, loaded: ClientConnectConfig
       `What ${TLS}_SERVER_CA_CERT_PATH, ${TLS}_CLIENT_CERT_PATH and ${TLS}_CLIENT_KEY_PATH name cannot be used: ${reason}. They take PEM, the key one without a passphrase.`,
     );
   }
-}
-
-/** Throws also where the key is another one's. */
-function plainPair({ crt, key }: { readonly crt: Uint8Array; readonly key: Uint8Array }) {
-  createSecureContext({ cert: text(crt), key: text(key) });
-  return { cert: plainCertificates(text(crt)), key: plainKey(text(key)) };
-}
-
-function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("utf8");
 }
 
 function fileProblem(error: unknown): string {

@@ -33,6 +33,12 @@ test("a client's certificate that has expired is named, since the server says no
   expect(inDays(80)).toMatchObject([{ status: "ok" }]);
 });
 
+test("one that does not count yet is named: clocks differ, or it was made for later", async () => {
+  const inDays = await certificateInDays();
+  const found = expect.stringMatching(/^counts from .* GMT on$/) as string;
+  expect(inDays(-1)).toMatchObject([{ status: "failed", found }]);
+});
+
 test("where none is shown, nothing is said of one", () => {
   expect([
     checkClientCertificate(true),

@@ -12,7 +12,11 @@ describe("certificates that commands could use and workers could not", () => {
   let key: string;
 
   /** What connections are given of files with this in them. */
-  async function given(written: { readonly certificate: string; readonly key: string; readonly ca?: string }) {
+  async function given(written: {
+    readonly certificate: string;
+    readonly key: string;
+    readonly ca?: string;
+  }) {
     const files = ["cert", "key", "ca"].map((name) => join(dir, `${name}.pem`));
     const [certFile = "", keyFile = "", caFile = ""] = files;
     await writeFile(certFile, written.certificate);
@@ -37,10 +41,7 @@ describe("certificates that commands could use and workers could not", () => {
     const made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", keyFile];
     const args = ["req", "-x509", ...made, "-out", certificateFile, "-subj", "/CN=client"];
     await promisify(execFile)("openssl", args);
-    [certificate, key] = await Promise.all([
-      readFile(certificateFile, "utf8"),
-      readFile(keyFile, "utf8"),
-    ]);
+    [certificate, key] = await Promise.all([readFile(certificateFile, "utf8"), readFile(keyFile, "utf8")]);
     return () => rm(dir, { recursive: true });
   });
 

@@ -53,21 +53,44 @@ function undescribedWords({ namespace = "", code = "", said = "" }: Record<strin
 /** What a worker is told that comes to no connection: its core shows Rust's own errors. */
 const UNCONNECTED = /^(?:Failed to call GetSystemInfo: |tonic::transport::Error\()/;
 const OF_CERTIFICATE = /\bInvalidCertificate\((?:Other\(OtherError\()?(?<why>\w+)/;
+/** Before anything is sent. */
+const OF_OWN =
+  /^tonic::transport::Error\(Transport, (?:General\("(?<said>[^"]*\bkey\b[^"]*)"|InvalidCertificate\()/;
 const OF_ALERT = /\b(?:received fatal alert: |AlertReceived\()(?<why>\w+)/;
 const BARRED_CODE = /^(?:The caller does not have permission|The request does not have valid authentication)/;
 
 function unconnectedWords(message: string): string {
-  const why = OF_CERTIFICATE.exec(message)?.groups?.["why"];
-  if (why !== undefined) {
-    return `A worker does not accept Temporal's certificate (${why}). It is stricter than a command: one that is its own authority, or has no alternative names, is none for it. ${SERVER_REMEDY}`;
-  }
-  const alert = OF_ALERT.exec(message)?.groups?.["why"];
-  if (alert !== undefined) {
-    return `Temporal does not take a worker's certificate, or wants one (${alert}). ${CLIENT_REMEDY}`;
-  }
+  const trouble = workerTlsTrouble(message);
+  if (trouble !== undefined) return `${trouble.found}. ${trouble.remedy}`;
   const code = /^Failed to call GetSystemInfo: code: '([^']*)'/.exec(message)?.[1] ?? message;
   const reason = (/(?:message|error): "([^"]*)"/.exec(message)?.[1] ?? code).replace(/\.$/, "");
   return BARRED_CODE.test(code) ? notLetIn(reason) : `Temporal does not answer a worker (${reason}). ${SEE}`;
+}
+
+/** Which certificate keeps a worker from a connection, and what to do; undefined of every other reason. Pure. */
+export function workerTlsTrouble(
+  message: string,
+): { readonly found: string; readonly remedy: string } | undefined {
+  const why = OF_CERTIFICATE.exec(message)?.groups?.["why"];
+  const own = OF_OWN.exec(message);
+  if (own !== null) {
+    return {
+      found: `A worker cannot show this client's certificate (${own.groups?.["said"] ?? why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519`,
+      remedy: CLIENT_REMEDY,
+    };
+  }
+  if (why !== undefined) {
+    return {
+      found: `A worker does not accept Temporal's certificate (${why}). It is stricter than a command: one that is its own authority, or has no alternative names, is none for it`,
+      remedy: SERVER_REMEDY,
+    };
+  }
+  const alert = OF_ALERT.exec(message)?.groups?.["why"];
+  if (alert === undefined) return undefined;
+  return {
+    found: `Temporal does not take a worker's certificate, or wants one (${alert})`,
+    remedy: CLIENT_REMEDY,
+  };
 }
 
 /** What is said where Temporal does not let this in. */
