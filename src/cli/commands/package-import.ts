@@ -84,7 +84,7 @@ interface ReadEntries {
   readonly source: ReadSource;
   /** Those at or below the path that was named. */
   readonly entries: readonly Entry[];
-  /** Files there with which a workflow begins that could not be read. */
+  /** Files there with which a workflow begins, and directories, that could not be read. */
   readonly unread: readonly string[];
   /** Files there that would be one under another name, or if they could be read. */
   readonly near: readonly string[];
@@ -128,7 +128,7 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const alike = source.tree.paths.filter(isNear);
   const near = [...unreadPaths(source.tree).filter(isNear), ...alike.filter((found) => !isCalledSo(found))];
   const passed = alike.filter(isCalledSo);
-  const unread = unreadEntries(source.tree).filter(isWithin);
+  const unread = [...unreadEntries(source.tree), ...source.closed].filter(isWithin);
   const other =
     entries.length === 0
       ? await otherForm(path, source)

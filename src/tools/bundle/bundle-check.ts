@@ -57,7 +57,7 @@ export interface BundleReport {
   readonly packages?: readonly string[];
   /** What is there where nothing of these is, such as an installation of an older kind, with what to do. */
   readonly other?: string;
-  /** Files that a workflow begins with and that could not be read. Absent where there are none. */
+  /** Files that a workflow begins with, and directories, that could not be read. Absent where there are none. */
   readonly unread?: readonly string[];
   /** Only where the directory holds more than is looked at: there may be more. */
   readonly complete?: false;
@@ -122,7 +122,10 @@ export async function checkBundles(dir: string, named = "."): Promise<BundleRepo
       agentErrors.push({ path, error: read.error.message });
   }
   const others = entries.flatMap((entry) => describeOther(entry, named));
-  const unread = unreadEntries(source.tree).filter((path) => path.endsWith(".md"));
+  const unread = [
+    ...unreadEntries(source.tree).filter((path) => path.endsWith(".md")),
+    ...source.closed.toSorted(),
+  ];
   const isEmpty = workflows.length + others.length + source.packages.length === 0;
   const other = isEmpty ? await otherForm(root, source) : undefined;
   return {

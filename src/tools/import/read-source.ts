@@ -4,7 +4,7 @@ import { type LeftOut, SourceTree } from "../../core/import/source/source-tree.j
 import { isBelow } from "../../core/import/source/references.js";
 import { isEntryName } from "../../core/import/source/step-files.js";
 import { defined } from "../../core/defined.js";
-import { isDenied, requireSystemCode } from "../../core/system-code.js";
+import { isDenied, mayPass, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
 import { isThere } from "../../store/disk/is-there.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
@@ -36,6 +36,8 @@ export interface ReadSource {
   readonly complete: boolean;
   /** Directories that are packages: what begins in them has been imported, and they are not looked into. */
   readonly packages: readonly string[];
+  /** Directories that may not be opened: what begins in them nobody knows. */
+  readonly closed: readonly string[];
 }
 
 /** The path that a place in a source has in its tree; empty for the source itself. */
@@ -52,17 +54,18 @@ export function isPackage(names: readonly string[]): boolean {
  * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but `.skills`, those
  * of tools that hold `skills` and those of a workflow that it names a text of, `node_modules`, packages, what is no UTF-8 and what is
  * larger than 1 MiB are left out. Nothing is followed out of it.
+ * Throws what the system says of a directory that cannot be read now, and of one that is named and may not be opened.
  */
 export async function readSource(root: string, first: string = root): Promise<ReadSource> {
   const reader = new TreeReader(await realpath(root));
   const begin = relative(reader.root, await realpath(first));
   const isInside = begin !== "" && !begin.startsWith("..");
+  const named = isInside ? begin.split(sep).join("/") : "";
+  await (await opendir(join(reader.root, named))).close();
   const complete =
-    (!isInside || (await reader.read(begin.split(sep).join("/")))) &&
-    (await reader.read("")) &&
-    (await reader.readNamed());
-  const { files, leftOut, packages } = reader;
-  return { root: reader.root, tree: new SourceTree(files, leftOut), complete, packages };
+    (!isInside || (await reader.read(named))) && (await reader.read("")) && (await reader.readNamed());
+  const { files, leftOut, packages, closed } = reader;
+  return { root: reader.root, tree: new SourceTree(files, leftOut), complete, packages, closed };
 }
 
 class TreeReader {
@@ -70,6 +73,7 @@ class TreeReader {
   readonly files = new Map<string, string>();
   readonly leftOut = new Map<string, LeftOut>();
   readonly packages: string[] = [];
+  readonly closed: string[] = [];
   private readonly seen = new Set<string>();
   /** Hidden folders that were passed over, each with the folder of the workflow that it lies in. */
   private readonly hidden = new Map<string, string>();
@@ -128,7 +132,11 @@ class TreeReader {
   private async childrenOf(folder: string): Promise<Child[]> {
     const children: Child[] = [];
     const directory = await opendir(join(this.root, folder)).catch((error: unknown) => {
-      if (folder !== "" && isDenied(requireSystemCode(error))) this.leave(folder, "denied");
+      const code = requireSystemCode(error);
+      if (mayPass(code)) throw error;
+      if (folder === "" || !isDenied(code)) return; // what a source lies in need not be open
+      this.leave(folder, "denied");
+      this.closed.push(folder);
     });
     if (directory === undefined) return children;
     for await (const entry of directory) {

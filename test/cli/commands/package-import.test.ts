@@ -506,3 +506,14 @@ test("what may not be opened is told as that: a step, and a folder", async () =>
   expect(output.text).toContain("warning  steps/step-02-end.md  cannot be opened: check its permissions\n");
   expect(output.text).toContain('names "steps/step-02-end.md", which was not read');
 });
+
+test("what begins in a folder that may not be opened is not passed over without a word", async () => {
+  putTea("kit/tea");
+  put("kit/closed/workflow.md", "# Closed\n");
+  chmodSync(join(dir, "kit/closed"), 0);
+  expect(await withoutRights(dir, () => run("~/kit", "--all", "--out", "~/made"))).toBe(1);
+  expect(output.text).toContain("error    closed  was not read");
+  chmodSync(join(dir, "kit"), 0);
+  expect(await withoutRights(dir, () => run("~/kit", "--all", "--out", "~/again"))).toBe(1);
+  expect(output.text).toContain(`${join(dir, "kit")} is not open to this user`);
+});

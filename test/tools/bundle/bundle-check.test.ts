@@ -1,10 +1,11 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { checkBundles } from "../../../src/tools/bundle/bundle-check.js";
 import { findRoots } from "../../../src/tools/bundle/bundle-discovery.js";
 import { loadAgent } from "../../../src/tools/bundle/bundle-agent-file.js";
 import { agent } from "../../fakes/package-fixture.js";
 import { BundleWorld } from "../../fakes/bundle-world.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 let world: BundleWorld;
 beforeEach(async () => {
@@ -157,4 +158,10 @@ describe("loadAgent", () => {
       error: { message: expect.stringContaining("is UTF-16 text") },
     });
   });
+});
+
+test("a folder that may not be opened is told of: whether its workflows can be run, nobody knows", async () => {
+  chmodSync(world.at("room/bmad/desk/workflows"), 0);
+  const report = await withoutRights(world.dir, () => checkBundles(world.at("room/bmad")));
+  expect(report).toMatchObject({ workflows: [], unread: ["desk/workflows"] });
 });
