@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/p
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkRoots } from "../../src/doctor/check-roots.js";
+import { keepsInodes } from "../../src/store/roots/root-places.js";
 import { checkStore, judgeSpace } from "../../src/doctor/check-store.js";
 import type { Finding } from "../../src/doctor/finding.js";
 import { FileLock } from "../../src/embedded/server-lock.js";
@@ -167,13 +168,15 @@ describe("roots", () => {
     await rename(other, `${other}-moved`);
     await mkdir(other);
     const findings = await checkRoots(dir, {});
+    const isSeen = keepsInodes(other);
+    const exchanged = `${other}: another directory lies there than the one that was registered`;
     expect(findings.map(({ status, found }) => [status, found])).toEqual([
-      ["ok", "1 usable"],
+      ["ok", isSeen ? "1 usable" : "2 usable"],
       ["failed", `${gone} is not there any more`],
-      ["failed", `${other}: another directory lies there than the one that was registered`],
+      ...(isSeen ? [["failed", exchanged]] : []),
     ]);
     expect(findings[1]?.remedy).toContain(`interlock project remove ${gone}`);
-    expect(findings[2]?.remedy).toContain(`interlock project add ${other}`);
+    expect(findings.at(-1)?.remedy).toContain(isSeen ? `interlock project add ${other}` : gone);
   });
 
   test("of the settings are looked at too", async () => {

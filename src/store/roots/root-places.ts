@@ -1,4 +1,4 @@
-import { constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { constants, lstatSync, readFileSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
@@ -116,6 +116,20 @@ export async function accessRefusal(path: string, wanted: Access): Promise<unkno
   } catch (error) {
     return error;
   }
+}
+
+/**
+ * File systems that give a directory another inode number once they have forgotten it, for lack of memory or when they are mounted again, as
+ * `statfs` names them: layers (of containers, live systems), FUSE (sshfs), shares of Windows, 9P, FAT and exFAT.
+ */
+const FORGETFUL: ReadonlySet<number> = new Set([
+  0x794c_7630, 0x6573_5546, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x4d44, 0x2011_bab0,
+]);
+
+/** Whether the inode number of what lies there says later on whether it still does. */
+export function keepsInodes(path: string): boolean {
+  const known = saidNow(() => statfsSync(path));
+  return known === undefined || !FORGETFUL.has(known.type);
 }
 
 /** Undefined for what is not there, and for what cannot be looked at. */

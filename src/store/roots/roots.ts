@@ -24,6 +24,7 @@ import {
   isFileSystemRoot,
   isInside,
   keepingLast,
+  keepsInodes,
   parentsOf,
   realPathNow,
   realPathOf,
@@ -39,8 +40,8 @@ export interface RegisteredRoot {
   /** ISO time. */
   readonly registeredAt: string;
   /**
-   * A directory's inode, as decimal digits: another one in its place is not registered. Device numbers are not kept, since many
-   * file systems get another one at each start; nor are those of files, since to save one is to replace it.
+   * A directory's inode, as decimal digits: another one in its place is not registered, where its file system keeps these numbers. Device
+   * numbers are not kept, since many file systems get another one at each start; nor are those of files, since to save one is to replace it.
    */
   readonly inode?: string | undefined;
 }
@@ -267,7 +268,7 @@ export class Roots {
     const found = this.list().filter(
       (root) => parents.has(root.path) && (access === "read" || root.access === "write") && isFree(root.path),
     );
-    if (found.some((root) => root.inode === inodeOf(root.path))) return ok(undefined);
+    if (found.some(isSameStill)) return ok(undefined);
     const [exchanged] = found.filter((root) => identityOf(root.path) !== undefined);
     if (found.length > 0 && exchanged === undefined) return ok(undefined); // it is missing, and said to be
     return this.unregistered(shown, exchanged === undefined ? "" : ANOTHER);
@@ -311,6 +312,12 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
 function inodeOf(path: string): string | undefined {
   const entry = saidNow(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+}
+
+/** Whether what lies there is what was registered, as far as its file system can say. */
+function isSameStill({ path, inode }: RegisteredRoot): boolean {
+  const now = inodeOf(path);
+  return now === inode || (now !== undefined && inode !== undefined && !keepsInodes(path));
 }
 
 /** Fault of a look that the system does not allow now: `E_INTERNAL`. */

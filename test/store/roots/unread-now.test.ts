@@ -1,3 +1,4 @@
+import { mkdirSync, renameSync, rmdirSync, symlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -10,7 +11,11 @@ import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
 
 /** What the system says of a directory whose server is away, as of sshfs or of a share; without special rights none can be mounted. */
 const mounted = vi.hoisted(() => {
-  const state: { away: { readonly path: string; readonly code: string } | undefined } = { away: undefined };
+  const state: {
+    away: { readonly path: string; readonly code: string } | undefined;
+    /** What `statfs` says of a file system. */
+    kind: { readonly type?: number };
+  } = { away: undefined, kind: {} };
   const look = (path: unknown): void => {
     const { away } = state;
     if (away === undefined || !`${String(path)}/`.startsWith(`${away.path}/`)) return;
@@ -30,7 +35,8 @@ vi.mock("node:fs", async (importOriginal) => {
   const [statSync, lstatSync] = [original.statSync, original.lstatSync].map((call) =>
     looking(call as (...args: readonly unknown[]) => unknown),
   );
-  return { ...original, realpathSync, statSync, lstatSync };
+  const statfsSync = (path: string) => ({ ...original.statfsSync(path), ...mounted.state.kind });
+  return { ...original, realpathSync, statSync, lstatSync, statfsSync };
 });
 
 let world: RunWorld;
@@ -39,6 +45,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   mounted.state.away = undefined;
+  mounted.state.kind = {};
 });
 
 /** Of a mount; of any file system; of a machine. */
@@ -78,4 +85,23 @@ test("a home or a place of Interlock's own that is away keeps nobody from anothe
   const roots = world.store.roots.with({ privatePaths: [own] });
   mounted.state.away = { path: own, code: "ENOTCONN" };
   expect(roots.permit(world.projectRoot, "write")).toMatchObject({ ok: true });
+});
+
+test.each([
+  ["overlay", 0x794c_7630],
+  ["FUSE", 0x6573_5546],
+  ["SMB", 0xfe53_4d42],
+])("a project on a file system that numbers it anew (%s) is the one that was registered", (_name, type) => {
+  const { store, projectRoot } = world;
+  renameSync(projectRoot, `${projectRoot}-before`); // it still has its number
+  mkdirSync(projectRoot);
+  const exchanged = store.roots.permit(projectRoot, "write");
+  expect(exchanged).toMatchObject({ ok: false, error: { code: "E_SANDBOX_VIOLATION" } });
+  mounted.state.kind = { type };
+  expect(store.roots.permit(projectRoot, "write")).toMatchObject({ ok: true });
+  rmdirSync(projectRoot);
+  expect(store.roots.permit(projectRoot, "write")).toMatchObject({ error: { code: "E_PROJECT_INVALID" } });
+  symlinkSync(`${projectRoot}-before`, projectRoot);
+  const linked = store.roots.permit(projectRoot, "write");
+  expect(linked).toMatchObject({ ok: false, error: { code: "E_SANDBOX_VIOLATION" } });
 });
