@@ -111,7 +111,10 @@ const NOT_STARTED: ReadonlyMap<string | undefined, string> = new Map([
   ["ENOMEM", "there is no memory for a further process (ENOMEM): make room there"],
   ["EMFILE", "this process has too many files open (EMFILE): raise the limit (ulimit -n)"],
   ["ENFILE", "this machine has too many files open (ENFILE)"],
-  ["E2BIG", "its arguments and variables are longer than the system takes (E2BIG): hand it a file in their place"],
+  [
+    "E2BIG",
+    "its arguments and variables are longer than the system takes (E2BIG): hand it a file in their place",
+  ],
 ]);
 
 export function notStartedWords(code: string | undefined): string | undefined {

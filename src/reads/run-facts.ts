@@ -73,9 +73,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
   return ok({
     ...facts,
     ...modelOf(run, models, status),
-    ...(totals === undefined
-      ? {}
-      : { usage: totals.usage, usageByNode: totals.byNode.slice(-MAX_NODES) }),
+    ...(totals === undefined ? {} : { usage: totals.usage, usageByNode: totals.byNode.slice(-MAX_NODES) }),
     status: status as JsonObject | null, // parsed from JSON
     standing: { ...standing, ...defined({ problem }) },
     writtenAgain,

@@ -27,7 +27,9 @@ goroutine 1 [running]:
 go.temporal.io/sdk/internal.errorInterceptor({0x6086a60?, 0x2feb1414f0a0?}, ...)`;
 
 test("a program that may start no further thread, or process, is told of with the limit to raise", async () => {
-  expect(await why(NO_THREAD)).toContain("may start no further process now (EAGAIN): raise the limit (ulimit -u");
+  expect(await why(NO_THREAD)).toContain(
+    "may start no further process now (EAGAIN): raise the limit (ulimit -u",
+  );
 });
 
 test("what a program says before its stack traces is why it has failed, and not a line of them", async () => {

@@ -14,7 +14,14 @@ import { withoutRights } from "../fakes/unprivileged.js";
 /** A run of one turn with one call, that is over; one file of it belongs to somebody else, as after a command with sudo. */
 
 const USAGE = { modelTurns: 1, toolCalls: 1, promptTokens: 5, completionTokens: 2, cost: 0 };
-const TURN = { kind: "model.turn", id: "1.1", nodeId: "draft", promptTokens: 5, completionTokens: 2, cost: 0 };
+const TURN = {
+  kind: "model.turn",
+  id: "1.1",
+  nodeId: "draft",
+  promptTokens: 5,
+  completionTokens: 2,
+  cost: 0,
+};
 const WRITTEN = { ok: true, path: "@project/artifacts/plan.md", sha256After: "0" };
 const CALL = { kind: "tool.exec", toolCallId: "c1", nodeId: "draft", output: WRITTEN };
 const CALLS = [{ id: "c1", name: "fs_write", argumentsJson: "{}" }];
@@ -51,7 +58,10 @@ function closed<T>(path: string, action: () => Promise<T>): Promise<T> {
 
 const unread = (path: string) => ({
   ok: false,
-  error: { code: "E_INTERNAL", message: expect.stringContaining(`${path} cannot be read now (EACCES)`) as string },
+  error: {
+    code: "E_INTERNAL",
+    message: expect.stringContaining(`${path} cannot be read now (EACCES)`) as string,
+  },
 });
 
 describe("an audit log that cannot be read now", () => {

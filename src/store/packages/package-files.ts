@@ -46,8 +46,8 @@ export interface PackageListing {
 
 /** Finds every file below a directory, or says why one may not be there. */
 export async function listPackage(dir: string): Promise<PackageListing> {
-  const root = orNothing(() => realpathSync.native(dir));
-  if (root === undefined || orNothing(() => lstatSync(root))?.isDirectory() !== true) {
+  const root = orNothing(dir, () => realpathSync.native(dir));
+  if (root === undefined || orNothing(root, () => lstatSync(root))?.isDirectory() !== true) {
     const finding = errorFinding(WHOLE_PACKAGE, "$", "there is no package directory here: check the path");
     return { root: dir, files: [], findings: [finding], complete: false };
   }
@@ -98,7 +98,7 @@ class PackageWalk {
             const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
             this.note(
               path,
-              orNothing(() => lstatSync(join(address, entry.name))),
+              orNothing(path, () => lstatSync(join(address, entry.name))),
             );
           }
           return true;
@@ -107,6 +107,7 @@ class PackageWalk {
         }
       });
     } catch (error) {
+      if (error instanceof PackageUnreadNow) throw error;
       this.refuse(
         folder || WHOLE_PACKAGE,
         `cannot be listed (${requireLastingCode(folder || WHOLE_PACKAGE, error)}): check its permissions`,
@@ -267,11 +268,12 @@ function withFolder<T>(root: string, folder: string, action: (address: string) =
   }
 }
 
-function orNothing<T>(action: () => T): T | undefined {
+/** What a look at a path finds; undefined where the system refuses it. Throws `PackageUnreadNow` where that may pass. */
+function orNothing<T>(path: string, look: () => T): T | undefined {
   try {
-    return action();
+    return look();
   } catch (error) {
-    requireSystemCode(error);
+    requireLastingCode(path, error);
     return undefined;
   }
 }

@@ -119,7 +119,8 @@ async function openPlace(
   if (!permitted.ok) {
     // Seen by a model: the operator's sentence is that of `checkRoots`.
     const { code } = permitted.error;
-    const what = code === "E_INTERNAL" ? "cannot be read now" : "is missing, or not one that this store may open";
+    const what =
+      code === "E_INTERNAL" ? "cannot be read now" : "is missing, or not one that this store may open";
     return fail(code, `A directory of this run ${what}.`);
   }
   const { project, own, core, session } = permitted.value;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApplicationFailure } from "@temporalio/activity";
 import { permittedProject } from "../../../src/activities/run-scope.js";
+import { listPackage } from "../../../src/store/packages/package-files.js";
 import { resolveProject } from "../../../src/store/runs/project-id.js";
 import { staysInProject } from "../../../src/tools/bundle/bundle-runs.js";
 import { validPackage } from "../../fakes/package-fixture.js";
@@ -19,7 +20,10 @@ const mounted = vi.hoisted(() => {
   const look = (path: unknown): void => {
     const { away } = state;
     if (away === undefined || !`${String(path)}/`.startsWith(`${away.path}/`)) return;
-    throw Object.assign(new Error(`${away.code}: no answer, stat '${String(path)}'`), { code: away.code, path });
+    throw Object.assign(new Error(`${away.code}: no answer, stat '${String(path)}'`), {
+      code: away.code,
+      path,
+    });
   };
   return { state, look };
 });
@@ -54,7 +58,10 @@ const AWAY = ["ENOTCONN", "EHOSTDOWN", "ECONNABORTED", "ESTALE", "EIO", "ETIMEDO
 test.each(AWAY)("a project that cannot be looked at now (%s) is not said to be gone", async (code) => {
   const { store, projectRoot } = world;
   mounted.state.away = { path: projectRoot, code };
-  const unread = { ok: false, error: { code: "E_INTERNAL", message: expect.stringContaining(code) as string } };
+  const unread = {
+    ok: false,
+    error: { code: "E_INTERNAL", message: expect.stringContaining(code) as string },
+  };
   expect(store.roots.permit(projectRoot, "write")).toMatchObject(unread);
   expect(store.roots.permit(join(projectRoot, "later"), "write", { kind: "maybe" })).toMatchObject(unread);
   expect(store.roots.inspect(projectRoot)).toMatchObject(unread);
@@ -77,6 +84,14 @@ test("a run whose project's mount is away for a moment does not end at it", asyn
   expect(failure).toMatchObject({ type: "E_INTERNAL", nonRetryable: false });
   mounted.state.away = undefined;
   expect(await permittedProject(store, run)).toMatchObject({ path: projectRoot });
+});
+
+test("a package that cannot be looked at now is not said to be none", async () => {
+  const dir = join(world.store.dir, "packages", world.packageId);
+  mounted.state.away = { path: dir, code: "EIO" };
+  await expect(listPackage(dir)).rejects.toThrow("cannot be read now (EIO)");
+  mounted.state.away = undefined;
+  expect(await listPackage(dir)).toMatchObject({ findings: [], complete: true });
 });
 
 test("a home or a place of Interlock's own that is away keeps nobody from another project", async () => {

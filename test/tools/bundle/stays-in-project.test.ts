@@ -13,7 +13,12 @@ test("an output directory that another run makes at this moment is no link that 
   const folders = Array.from({ length: 2_000 }, (_, index) => join(project, `artifacts-${index}`));
   for (const folder of folders) {
     const making = mkdir(folder); // on another thread
-    expect(Array.from({ length: 4 }, () => staysInProject(project, folder))).toEqual([true, true, true, true]);
+    expect(Array.from({ length: 4 }, () => staysInProject(project, folder))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     await making;
   }
 });
