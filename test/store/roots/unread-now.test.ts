@@ -1,3 +1,4 @@
+import type * as fs from "node:fs";
 import { mkdirSync, renameSync, rmdirSync, symlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,7 +30,7 @@ const mounted = vi.hoisted(() => {
 });
 
 vi.mock("node:fs", async (importOriginal) => {
-  const original = await importOriginal<typeof import("node:fs")>();
+  const original = await importOriginal<typeof fs>();
   const looking =
     <A extends readonly unknown[], R>(call: (...args: A) => R) =>
     (...args: A): R => (mounted.look(args[0]), call(...args));
@@ -39,7 +40,7 @@ vi.mock("node:fs", async (importOriginal) => {
   const [statSync, lstatSync] = [original.statSync, original.lstatSync].map((call) =>
     looking(call as (...args: readonly unknown[]) => unknown),
   );
-  const statfsSync = (path: string) => ({ ...original.statfsSync(path), ...mounted.state.kind });
+  const statfsSync = (path: string) => Object.assign(original.statfsSync(path), mounted.state.kind);
   return { ...original, realpathSync, statSync, lstatSync, statfsSync };
 });
 
