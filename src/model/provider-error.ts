@@ -279,7 +279,7 @@ export function isFiltered({ codes, words }: ProviderError): boolean {
 }
 
 const MISREAD =
-  /failed to generate (?:a |the )?tool[ _]?calls?|failed to parse (?:generated text|fc related info)\b|\bfailed to parse input at pos \d|\bmodel produced output that does not match|\bXML syntax error on line \d|expected element type <\w{1,40}> but have|\btool call validation failed\b|error parsing tool call: raw=|\btool_use_failed\b|tokens remaining (?:in message header|after extracting content-type)|unexpected token \d{1,9} while expecting|model response did not respect the required format|produced invalid sequence as part of tool ?use|\bno valid (?:tool call|response)(?: or (?:tool call|response))? generated/i;
+  /failed to generate (?:a |the )?tool[ _]?calls?|failed to parse (?:generated text|fc related info)\b|\bfailed to parse input at pos \d|\bmodel produced output that does not match|\bXML syntax error on line \d|expected element type <\w{1,40}> but have|\btool call validation failed\b|error parsing tool call: raw=|returned invalid tool call arguments\b|\btool_use_failed\b|tokens remaining (?:in message header|after extracting content-type)|unexpected token \d{1,9} while expecting|model response did not respect the required format|produced invalid sequence as part of tool ?use|\bno valid (?:tool call|response)(?: or (?:tool call|response))? generated/i;
 
 /** Whether the server has refused what its own model has answered, as a call that it could not read. */
 export function isMisread(error: ProviderError): boolean {

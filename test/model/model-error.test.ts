@@ -390,6 +390,7 @@ test.each([
   [422, "No valid tool call or response generated"],
   [422, 'Tool error: Failed to parse generated text: EOF while parsing a value at line 1 column 33 "{"'],
   [400, "Failed to parse fc related info to json format!"],
+  [500, 'llama-server returned invalid tool call arguments for "fs_read": unexpected end of JSON input'],
   [
     500,
     "Failed to parse input at pos 395: <tool_call>\n<function=write>\n<parameter=arguments>invalid JSON schema",
