@@ -419,6 +419,13 @@ test.each<[object, string, boolean]>([
   [{ error: { message: "400: An error occurred (ValidationException)" } }, "LLM_HTTP_ERROR", false],
   [{ error: { message: "429: An error occurred (ThrottlingException)" } }, "LLM_RATE_LIMITED", true],
   [{ error: { message: "400 tokens are too few" } }, "LLM_BAD_RESPONSE", true],
+  [
+    { error: { message: "Request failed during generation: x", http_status_code: 422 } },
+    "LLM_HTTP_ERROR",
+    true,
+  ],
+  [{ error: { message: "Incomplete generation stream", http_status_code: 422 } }, "LLM_HTTP_ERROR", true],
+  [{ error: { message: "Template error: x", http_status_code: 422 } }, "LLM_HTTP_ERROR", false],
 ])("an error in an answer is of the status that it names in words: %j", (error, code, retryable) => {
   expect(errorInAnswer(error)).toMatchObject({ code, retryable });
 });
