@@ -196,7 +196,7 @@ export function wordsOfPage(page: string): string {
 export function wordsUnder(status: number, words: string): string {
   // A proxy asks who is there, and may say whom it was told: the environment's password.
   if (status === 407) return "Proxy Authentication Required: a proxy wants a user and a password";
-  return words.replace(/^\s*(\d{3}):? (?=[A-Z]|page not found)/, (said, number) =>
+  return words.replace(/^\s*(\d{3})(?:: | (?=[A-Z]|page not found))/, (said, number) =>
     Number(number) === status ? "" : said,
   );
 }

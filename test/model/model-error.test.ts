@@ -588,8 +588,8 @@ test("words that begin with their status, as the titles of proxies' pages do, sa
   const page = "<html><head><title>502 Bad Gateway</title></head></html>";
   expect(refused(502, page).message).toBe("The model endpoint answered 502 Bad Gateway");
   expect(refused(500, page).message).toBe("The model endpoint answered 500 502 Bad Gateway");
-  expect(errorInAnswer({ error: { message: "429: Slow" } }).message).toBe(
-    "The model endpoint answered 429 Slow",
+  expect(errorInAnswer({ error: { message: "429: slow" } }).message).toBe(
+    "The model endpoint answered 429 slow",
   );
   // Go's, of any path that a server does not have.
   expect(refused(404, "404 page not found\n").message).toBe("The model endpoint answered 404 page not found");
