@@ -1,8 +1,8 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { type LeftOut, SourceTree } from "../../core/import/source/source-tree.js";
+import { type LeftOut, SourceTree, isEntryName } from "../../core/import/source/source-tree.js";
 import { isBelow } from "../../core/import/source/references.js";
-import { isEntryName } from "../../core/import/source/step-files.js";
+
 import { defined } from "../../core/defined.js";
 import { isDenied, mayPass, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";

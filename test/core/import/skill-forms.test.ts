@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findEntries } from "../../../src/core/import/ways/entries.js";
-import { type Texts, importOf, page, said, treeOf } from "./step-files.js";
+import { type Texts, importOf, page, said, treeOf, ways } from "./step-files.js";
 
 /* What skills for coding tools say in forms of their own. */
 
@@ -19,6 +19,9 @@ test.each([
   ["Run `python3 ~/.claude/skills/tea/scripts/pot.py`", "Run `python3 @pkg/scripts/pot.py`"],
   ["Read [it](.github/skills/tea/references/leaf.md)", "Read [it](@pkg/references/leaf.md)"],
   ["All lies in ${CLAUDE_SKILL_DIR}.", "All lies in @pkg."],
+  ["Run `bash ${SKILL_DIR}/scripts/pot.py`", "Run `bash @pkg/scripts/pot.py`"],
+  ["Read `{skill_dir}/references/leaf.md`.", "Read `@pkg/references/leaf.md`."],
+  ["See {skillsRoot}/tea/references/leaf.md", "See @pkg/references/leaf.md"],
 ])("a skill's own folder is the package, whatever a tool calls it: %s", (line, written) => {
   expect(bodyOf(line)).toBe(written);
 });
@@ -28,6 +31,62 @@ test("what a skill reads in the folder of its plugin is taken along", () => {
     "Follow ${CLAUDE_PLUGIN_ROOT}/shared/water.md, then ${CLAUDE_PLUGIN_ROOT}/skills/tea/references/leaf.md.";
   expect(bodyOf(line, { "kit/shared/water.md": "Water.\n" })).toBe(
     "Follow @pkg/shared/kit/shared/water.md, then @pkg/references/leaf.md.",
+  );
+});
+
+test("a path in marks that begins with a tool's variable is one: it is taken along, and leads on", () => {
+  const water = { "kit/shared/water.md": "Water.\n" };
+  expect(bodyOf("Read `${CLAUDE_PLUGIN_ROOT}/shared/water.md` first.", water)).toBe(
+    "Read `@pkg/shared/kit/shared/water.md` first.",
+  );
+  const made = importOf(
+    {
+      [TEA]: page({ name: "tea" }, "Read fully and follow `${CLAUDE_SKILL_DIR}/steps/step-01-pot.md`."),
+      "kit/skills/tea/steps/step-01-pot.md": "IF cold: load `${CLAUDE_SKILL_DIR}/steps/step-03-end.md`\n",
+      "kit/skills/tea/steps/step-03-end.md": "# End\n",
+    },
+    TEA,
+  );
+  expect(ways(made)).toEqual(["step-01-pot -cold*-> step-03-end"]);
+});
+
+const CUP = "kit/core-skills/cup/SKILL.md";
+const CUPS = { [CUP]: page({ name: "cup" }, "Cup."), "kit/core-skills/cup/references/rim.md": "Rim.\n" };
+
+test.each([
+  [
+    "Read `~/.claude/skills/cup/references/rim.md`",
+    "Read `@pkg/shared/kit/core-skills/cup/references/rim.md`",
+  ],
+  ["See {skillsRoot}/cup/references/rim.md.", "See @pkg/shared/kit/core-skills/cup/references/rim.md."],
+])("what a skill reads of another one that is at hand is taken along: %s", (line, written) => {
+  expect(bodyOf(line, CUPS)).toBe(written);
+});
+
+test.each([
+  "Read `~/.claude/skills/cup/SKILL.md` of it",
+  "Write `{skill_dir}/SKILL.md`, then {skill_dir}/none.md",
+  "Read `{target_skill_dir}/references/leaf.md`",
+  "Read ~/.claude/skills/pot/references/rim.md",
+])("what begins another skill, what is to be written and what is not there stay: %s", (line) => {
+  expect(bodyOf(line, { ...CUPS, "kit/pot/references/rim.md": "Rim.\n" })).toBe(line);
+});
+
+test("a workflow that is one of a skill's names files by their path from the skill's folder", () => {
+  const made = importOf(
+    {
+      "skills/tea/SKILL.md": page({ name: "tea" }, "Choose a workflow of `workflows/`."),
+      "skills/tea/references/leaf.md": "Leaf.\n",
+      "skills/tea/workflows/pour/workflow.md": page({ name: "pour" }, "Load ./steps/step-01-pot.md"),
+      "skills/tea/workflows/pour/steps/step-01-pot.md":
+        "Read `references/leaf.md`, write `docs/tea.md`, then load ./step-02-end.md\n",
+      "skills/tea/workflows/pour/steps/step-02-end.md": "# End\n",
+      "docs/tea.md": "Of the repository.\n",
+    },
+    "skills/tea/workflows/pour/workflow.md",
+  );
+  expect(made.files.get("steps/step-01-pot.md")).toContain(
+    "Read `@pkg/shared/skills/tea/references/leaf.md`, write `docs/tea.md`, then load @pkg/steps/step-02-end.md",
   );
 });
 

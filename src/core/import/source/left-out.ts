@@ -1,8 +1,7 @@
 import { listSome } from "../../text.js";
 import type { ImportFindings } from "./findings.js";
 import { isBelow } from "./references.js";
-import { type LeftOut, type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isEntryName } from "./step-files.js";
+import { type LeftOut, type SourceTree, folderOf, nameOf, isEntryName } from "./source-tree.js";
 
 const UNREAD = "is no UTF-8 text of at most 1 MiB: it was not read";
 const DENIED = "cannot be opened: check its permissions";

@@ -1,4 +1,4 @@
-import { joinPath, folderOf, nameOf, type SourceTree } from "./source-tree.js";
+import { joinPath, folderOf, isEntryName, nameOf, type SourceTree } from "./source-tree.js";
 
 /** Something in a line that looks like a path or a variable, and where it stands. */
 export interface Token {
@@ -35,9 +35,10 @@ export function tokensOf(line: string): readonly Token[] {
 /** With a blank in it, only what begins like a path is one. */
 function* setApart(line: string): Generator<Token> {
   for (const match of line.matchAll(SET_APART)) {
-    const [, text = ""] = match;
+    const [, whole = ""] = match;
+    const text = whole.replace(/^\$(?=\{)/, ""); // the mark of a variable is none of a path
     const isPath = /\s/.test(text) ? /^(?:\.{1,2}|\{[\w-]{1,80}\})[\\/]\S/.test(text) : !text.includes("//");
-    if (!ONE_TOKEN.test(text) && isPath) yield { text, at: match.index + 1 };
+    if (!ONE_TOKEN.test(text) && isPath) yield { text, at: match.index + 1 + whole.length - text.length };
   }
 }
 
@@ -96,6 +97,8 @@ const PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT";
 const MAX_LEVELS_UP = 4;
 /** The names of the project's folder. */
 export const PROJECT_ROOT: ReadonlySet<string> = new Set(["project-root", "project_root"]);
+const OF_SKILL_AT_HOME =
+  /^@?~\/\.[\w-]{1,40}\/skills\/([\w.-]{1,80})\/((?:[\w.-]{1,80}\/){0,8}[\w.-]{1,80})$/;
 /** In the folder of a tool in somebody's home. */
 const AT_HOME = /^@?~\/\.[\w-]{1,40}\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80}\.md)$/;
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
@@ -122,6 +125,8 @@ export class References {
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inOwnFolder(rest);
     if (variable === PLUGIN_ROOT) return this.inPlugin(rest);
+    const inNamed = this.inNamedFolder(variable, rest);
+    if (inNamed !== undefined) return inNamed;
     if (PROJECT_ROOT.has(variable)) return this.installed(rest);
     if (INSTALLED.test(text)) return this.installed(text);
     const asInstalled = this.inSkillsFolder(text);
@@ -132,14 +137,35 @@ export class References {
     return this.inTree([folderOf(this.file), this.entryFolder], text);
   }
 
-  /** `~/.claude/skills/tea/pots.md`, wherever the skill `tea` is installed: its own file, where that is there. */
+  /** `~/.claude/skills/tea/pots.md`, wherever the skill `tea` is installed: its file, where that is there, of this skill or another one. */
   private inSkillsFolder(text: string): Target | undefined {
     const own = `skills/${nameOf(this.entryFolder)}/`;
     const at = this.entryFolder === "" ? -1 : `/${text}`.lastIndexOf(`/${own}`);
     const path = `${this.entryFolder}/${text.slice(at + own.length)}`;
-    return at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)
-      ? { kind: "file", path }
-      : undefined;
+    if (at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)) return { kind: "file", path };
+    const [, skill = "", rest = ""] = OF_SKILL_AT_HOME.exec(text) ?? [];
+    return skill === "" ? undefined : this.inSkill(skill, rest);
+  }
+
+  /** A file of another skill that is at hand, the one in the nearest folder of that name; what begins it is called, and not read so. */
+  private inSkill(skill: string, rest: string): Target | undefined {
+    if (isEntryName(nameOf(rest))) return undefined;
+    const path = this.tree.endingLike(`${skill}/${rest}`, this.file) ?? "";
+    const isThere = `/${path}`.endsWith(`/${skill}/${rest}`);
+    const begin = `${path.slice(0, -rest.length)}SKILL.md`;
+    return isThere && this.tree.has(begin) ? { kind: "file", path } : undefined;
+  }
+
+  /** `{SKILL_DIR}/x`, `{skillsRoot}/tea/x`: what many call a skill's own folder, and that of all skills. A file that is there is meant. */
+  private inNamedFolder(variable: string, rest: string): Target | undefined {
+    const name = variable.replaceAll(/[-_]/g, "").toLowerCase();
+    if (/^skills(?:dir|root|folder)$/.test(name)) {
+      const [skill = "", ...names] = rest.split("/");
+      return this.inSkill(skill, names.join("/"));
+    }
+    if (!/^skill(?:dir|root|folder)$/.test(name) || isEntryName(nameOf(rest))) return undefined;
+    const path = joinPath(this.entryFolder, rest);
+    return path.ok && this.tree.has(path.value) ? { kind: "file", path: path.value } : undefined;
   }
 
   /** `~/.claude/kit/brew.md`: where a repository that is installed so has that file, the one with the whole path. */
@@ -228,6 +254,8 @@ export class References {
     const path = first ?? rest;
     const alike = this.tree.spelledLike(path);
     if (alike !== undefined) return { kind: "file", path: alike };
+    const inSkill = this.inSkillAbove(rest);
+    if (inSkill !== undefined) return { kind: "file", path: inSkill };
     const inOwn = this.belowOwnFolder(rest);
     if (inOwn !== undefined) return { kind: "file", path: inOwn };
     if (!path.endsWith(".md") || isPlaceholder(rest)) return OTHER;
@@ -235,6 +263,16 @@ export class References {
     if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
       return { kind: "file", path: nearby[0] ?? path };
     return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
+  }
+
+  /** `references/cups.md` of a workflow that is one of a skill's: a path from the skill's own folder. */
+  private inSkillAbove(rest: string): string | undefined {
+    if (!/^[\w-]/.test(rest) || !rest.includes("/") || isEntryName(nameOf(rest))) return undefined;
+    let folder = folderOf(this.entryFolder);
+    for (let level = 0; level < MAX_LEVELS_UP && folder !== ""; level += 1, folder = folderOf(folder))
+      if (this.tree.has(`${folder}/SKILL.md`))
+        return this.tree.has(`${folder}/${rest}`) ? `${folder}/${rest}` : undefined;
+    return undefined;
   }
 
   /** `../../data/pots.md` in a step, with one `../` too many: people move steps into folders, and not the paths in them. */

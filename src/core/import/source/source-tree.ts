@@ -124,6 +124,11 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** Whether a name is one that a workflow begins with. */
+export function isEntryName(name: string): boolean {
+  return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
+}
+
 /** The folder that a path lies in; empty for the root. */
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));

@@ -1,5 +1,5 @@
 import { isBelow } from "./references.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, isEntryName, nameOf } from "./source-tree.js";
 
 const RESUMES = /^(?:step-|(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
 const NUMBERED = /^(?:(?:step|phase|stage)[-_]?)?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?)([a-z]?)(?=[-_.])/i;
@@ -9,11 +9,6 @@ const NEXT_KEY =
   /^(?:next|alt(?:ernate)?\w*(?:step|file)|skipto|continue(?:step)?file$|validationflow$|(?:entry|first|start|initial)step(?:file)?$)/;
 /** `step-01-c-pot.md`, `step-c-01-pot.md`: steps of the mode `c`. */
 const MODE = /^(?:step[-_]?)?(?:([a-z])-\d{1,3}[a-z]?|\d{1,3}[a-z]?-([a-z]))(?=[-_])/i;
-
-/** Whether a name is one that a workflow begins with. */
-export function isEntryName(name: string): boolean {
-  return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
-}
 
 const knownEntries = new WeakMap<SourceTree, Map<string, readonly string[]>>();
 

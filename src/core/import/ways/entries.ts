@@ -5,8 +5,8 @@ import { firstStepsOf } from "./first-steps.js";
 import { waysInFront } from "./front-ways.js";
 import { References } from "../source/references.js";
 import { type SourceText, readSource, textsOf } from "../source/source-text.js";
-import { type SourceTree, folderOf, nameOf, workflowBeside } from "../source/source-tree.js";
-import { isEntryName, isStepFile, isStepFolder } from "../source/step-files.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside, isEntryName } from "../source/source-tree.js";
+import { isStepFile, isStepFolder } from "../source/step-files.js";
 import { StepNames, leadsTo } from "../words/step-names.js";
 
 /** The forms in which workflows are found. */

@@ -1,8 +1,7 @@
-import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
+import { type SourceTree, folderOf, nameOf, isEntryName } from "../source/source-tree.js";
 import type { SourceEdge } from "./source-edge.js";
 import {
   comesBefore,
-  isEntryName,
   isNumberedStep,
   isStepFolder,
   kindOf,

@@ -2,9 +2,9 @@ import type { FirstStep } from "./first-steps.js";
 import type { Entry } from "./entries.js";
 import type { ImportFindings } from "../source/findings.js";
 import { type SourceEdge, better } from "./source-edge.js";
-import { folderOf, nameOf } from "../source/source-tree.js";
+import { folderOf, nameOf, isEntryName } from "../source/source-tree.js";
 import { isBelow } from "../source/references.js";
-import { comesBefore, isEntryName, resumesRun } from "../source/step-files.js";
+import { comesBefore, resumesRun } from "../source/step-files.js";
 import { tellOfResumed, tellOfWorkflow } from "./step-reports.js";
 
 /** More steps and ways than these are no workflow. */

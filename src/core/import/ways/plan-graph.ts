@@ -20,10 +20,9 @@ import {
   variablesFor,
 } from "../source/source-text.js";
 import { type SourceEdge, lacksFirst } from "./source-edge.js";
-import { type SourceTree, folderOf, nameOf, workflowBeside } from "../source/source-tree.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside, isEntryName } from "../source/source-tree.js";
 import {
   comesBefore,
-  isEntryName,
   isMaterial,
   isStepFile,
   isStepFolder,
