@@ -20,7 +20,7 @@ const MAX_LEVELS_UP = 8;
 const MAX_OTHERS = 500;
 const MAX_OTHERS_BYTES = 8 * 1024 * 1024;
 /** Hidden folders of workflows that may be named. */
-const MAX_HIDDEN = 200;
+const MAX_HIDDEN = 100;
 
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
@@ -119,14 +119,20 @@ class TreeReader {
    * document names so is its tools'. False when a bound was reached.
    */
   async readNamed(): Promise<boolean> {
+    const asked = new Map<string, boolean>();
     for (const [path, workflow] of this.hidden) {
-      const isNamed = [...this.files].some(
-        ([file, text]) => isBelow(file, workflow) && namesPageIn(text, basename(path)),
-      );
-      if (!isNamed || mayBeSecret(path) || (await isThere(join(this.root, workflow, ".git")))) continue;
-      if (!(await this.read(path, workflow))) return false;
+      if (mayBeSecret(path) || (await isThere(join(this.root, workflow, ".git")))) continue;
+      const question = `${workflow}\n${basename(path)}`;
+      const isNamed = asked.get(question) ?? this.namesPage(workflow, basename(path));
+      asked.set(question, isNamed);
+      if (isNamed && !(await this.read(path, workflow))) return false;
     }
     return true;
+  }
+
+  /** Whether a text of a workflow names a page in a folder of this name. */
+  private namesPage(workflow: string, folder: string): boolean {
+    return [...this.files].some(([file, text]) => isBelow(file, workflow) && namesPageIn(text, folder));
   }
 
   private async childrenOf(folder: string): Promise<Child[]> {
