@@ -50,6 +50,12 @@ test("a path in marks that begins with a tool's variable is one: it is taken alo
   expect(ways(made)).toEqual(["step-01-pot -cold*-> step-03-end"]);
 });
 
+test("a path of its own with a name in it that is filled in later is none that is missing", () => {
+  const line = "Read `${CLAUDE_SKILL_DIR}/../cup/references/{kind}.md`";
+  const made = importOf({ ...OWN, [TEA]: page({ name: "tea", description: "x" }, line) }, TEA);
+  expect(said(made)).toEqual([]);
+});
+
 const CUP = "kit/core-skills/cup/SKILL.md";
 const CUPS = { [CUP]: page({ name: "cup" }, "Cup."), "kit/core-skills/cup/references/rim.md": "Rim.\n" };
 
@@ -68,6 +74,7 @@ test.each([
   "Write `{skill_dir}/SKILL.md`, then {skill_dir}/none.md",
   "Read `{target_skill_dir}/references/leaf.md`",
   "Read ~/.claude/skills/pot/references/rim.md",
+  "Read `${CLAUDE_PLUGIN_ROOT}/{kind}.md`",
 ])("what begins another skill, what is to be written and what is not there stay: %s", (line) => {
   expect(bodyOf(line, { ...CUPS, "kit/pot/references/rim.md": "Rim.\n" })).toBe(line);
 });

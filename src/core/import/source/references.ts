@@ -199,8 +199,9 @@ export class References {
 
   /** A path that says it is the workflow's own: a file that is not there is missing, whatever it is. */
   private inOwnFolder(rest: string): Target {
+    if (/[{}*<>@~\\]/.test(rest)) return OTHER; // a name that is filled in later
     const target = this.inTree([this.entryFolder], rest);
-    if (target.kind !== "other" || !FILE_NAME.test(rest) || /[{}*<>@~\\]/.test(rest)) return target;
+    if (target.kind !== "other" || !FILE_NAME.test(rest)) return target;
     const joined = joinPath(this.entryFolder, rest);
     return joined.ok ? { kind: "missing", path: joined.value } : target;
   }
