@@ -172,7 +172,8 @@ export class Connection {
       const why = link?.isTooLong() === true ? ENDED_FOR_LENGTH : unread;
       const isStrange = knowsNone || isOf(error, SdkErrorCode.InvalidResult);
       const strange = isStrange ? whyNotUnderstood(error) : undefined;
-      const refused = isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
+      const refused =
+        isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
       const answered = whyNotTaken(error) ?? whyFailed(error);
       const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
       throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
@@ -204,7 +205,9 @@ export class Connection {
   private async failureOf(error: unknown, link: Link): Promise<Error> {
     if (isRefusal(error) && !isLost(error) && !isUnreadable(error)) {
       this.isStale = true; // it may have other tools by now, and no way to say so
-      return new Error(this.clean(`${whatOfCall(error)}: ${error.message}${saidBeside(error)}`), { cause: error });
+      return new Error(this.clean(`${whatOfCall(error)}: ${error.message}${saidBeside(error)}`), {
+        cause: error,
+      });
     }
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);

@@ -226,7 +226,8 @@ function boundedFetch(maxBytes: number): FetchLike {
     const bytes = bounded(answer.body, maxBytes);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
-    const body = ReadableStream.from(tellingOfLength(plain, isEvents, fieldOf(jsonIn(String(init.body)), "id")));
+    const asked = typeof init.body === "string" ? fieldOf(jsonIn(init.body), "id") : undefined;
+    const body = ReadableStream.from(tellingOfLength(plain, isEvents, asked));
     return new Response(body, { status, headers: kept });
   };
 }

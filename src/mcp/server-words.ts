@@ -34,7 +34,14 @@ export const METHOD_NOT_FOUND = -32_601;
  * of its own that failed, and of a proxy, that its time was over or that the server behind it has ended while the call ran.
  */
 const NOT_BEGUN: ReadonlySet<number> = new Set([
-  -32_700, -32_600, METHOD_NOT_FOUND, -32_602, -32_020, -32_021, -32_022, -32_042,
+  -32_700,
+  -32_600,
+  METHOD_NOT_FOUND,
+  -32_602,
+  -32_020,
+  -32_021,
+  -32_022,
+  -32_042,
 ]);
 
 /** What an answer that is an error says of the call. */

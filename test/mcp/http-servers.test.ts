@@ -372,7 +372,11 @@ test.each<[number, unknown, RegExp]>([
   [200, { code: "NO_CUP", message: "no cup" }, /^Error: The server has failed in the call.*: no cup$/],
   [500, { code: -32603, message: "no cup" }, /answers with HTTP status 500: no cup\.$/],
   // What proxies say of the server behind them: the call runs on there, or has ended somewhere in it.
-  [200, { code: -32001, message: "Request timed out" }, /^Error: The server has failed in the call.*: Request/],
+  [
+    200,
+    { code: -32001, message: "Request timed out" },
+    /^Error: The server has failed in the call.*: Request/,
+  ],
   [200, { code: -32000, message: "Connection closed" }, /^Error: The server has failed in the call.*: Conn/],
   [200, { code: -32602, message: "no cup" }, /^Error: The server refuses the call: no cup$/],
 ])("what a server says of its failure is told, with status %i: %j", async (code, error, expected) => {
