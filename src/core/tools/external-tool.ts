@@ -3,6 +3,7 @@ import { type JsonObject, type JsonValue, jsonBytes } from "../json.js";
 import { type Result, fail, ok } from "../errors.js";
 import { isPrintable, printableText } from "../printable.js";
 import { cutText, excerpt } from "../text.js";
+import { withSpelledNames } from "./argument-names.js";
 import type { FunctionTool } from "./tool-arguments.js";
 import type { ModelCall } from "./model-call.js";
 
@@ -129,5 +130,8 @@ export function wireNames(names: readonly string[], hashOf: (name: string) => st
 /** A tool as an OpenAI function tool. */
 export function externalFunctionTool(wireName: string, spec: ExternalToolSpec): FunctionTool {
   const { description, parameters } = spec;
-  return { type: "function", function: { name: wireName, description, parameters } };
+  return {
+    type: "function",
+    function: { name: wireName, description, parameters: withSpelledNames(parameters) },
+  };
 }

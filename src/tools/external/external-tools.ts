@@ -1,4 +1,5 @@
 import type { ModelCall } from "../../core/tools/model-call.js";
+import { withOwnNames } from "../../core/tools/argument-names.js";
 import {
   type ExternalToolSpec,
   MAX_DEFINITION_BYTES,
@@ -121,7 +122,8 @@ function check(tool: ExternalTool): CheckedTool {
   if (!checked.ok) return { problem: checked.error.message };
   const { description, parameters } = checked.value;
   const bytes = Buffer.byteLength(description) + jsonBytes(parameters);
-  return { tool: { ...tool, description, parameters }, bytes };
+  const run: ExternalTool["run"] = (args, scope) => tool.run(withOwnNames(args, parameters), scope);
+  return { tool: { ...tool, description, parameters, run }, bytes };
 }
 
 /** What is kept of a tool with each call of it. */

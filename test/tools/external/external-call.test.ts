@@ -92,6 +92,24 @@ describe("a call of an external tool", () => {
     ]);
   });
 
+  test("gets arguments by their own names, whose spelling is another for a model", async () => {
+    const made = defineTool({
+      name: "desk.act",
+      description: "Acts.",
+      input: z.strictObject({ $filter: z.string(), "ids[]": z.array(z.int()) }),
+      effect: "once",
+      run: (args) => args,
+    });
+    const offered = (await toolsOf(made).offer(place)).functions;
+    expect(offered[0]?.function.parameters).toMatchObject({
+      properties: { _filter: { description: '"$filter"' }, ids__: { type: "array" } },
+      required: ["_filter", "ids__"],
+    });
+    const content = '{"$filter":"a","ids[]":[1]}';
+    expect(await called(made, '{"_filter":"a","ids__":[1]}')).toMatchObject({ ok: true, content });
+    expect(await called(made, content)).toMatchObject({ ok: true, content });
+  });
+
   test("gets arguments as another zod of its program has them, whose types are other ones", async () => {
     const made = defineTool({
       name: "desk.act",
