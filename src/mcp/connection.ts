@@ -163,8 +163,8 @@ export class Connection {
         return (this.listed = []); // until it says that they have changed
       }
       this.isStale = true;
-      // A server that no longer says what it has may have forgotten the session, and tell it in an answer as any other.
-      const mayHaveForgotten = "url" in this.place.server && isRefusal(error) && !isLost(error);
+      // A server that no longer says what it has may have forgotten the session, or be a proxy whose own server has ended, and tell it in an answer as any other.
+      const mayHaveForgotten = isRefusal(error) && !isLost(error);
       if (link !== undefined && (this.listed === undefined || mayHaveForgotten)) await this.leave(link);
       if (this.listed !== undefined) return this.listed;
       if (error instanceof NotReached) throw error;
@@ -338,7 +338,7 @@ export class Connection {
     const { server, dir, projectRoot, variable } = this.place;
     if (isOf(error, SdkErrorCode.RequestTimeout)) {
       const what = strays
-        ? ": what it writes to its output is no message of JSON-RPC, each on a line of its own"
+        ? ": what it has written to its output by then is no message of JSON-RPC, each on a line of its own"
         : "";
       return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds${what}`;
     }

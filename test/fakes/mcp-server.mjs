@@ -177,6 +177,8 @@ const CALLS = {
   arguments: () => JSON.stringify([...process.argv.slice(5), process.env.PLACE]),
 };
 
+let hasLostItsOwn = false;
+
 function answerCall(id, { name, arguments: args = {} }) {
   note(args.id === undefined ? `called ${name}` : `called ${name} ${args.id}`);
   const say = (text, more = {}) =>
@@ -188,6 +190,9 @@ function answerCall(id, { name, arguments: args = {} }) {
     case "stop":
       process.kill(process.pid, "SIGSTOP"); // not even a ping is answered, no signal but SIGKILL is heard
       return;
+    case "lose": // as a proxy whose own server ends in a call
+      hasLostItsOwn = true;
+      return send({ id, error: { code: -32000, message: "Connection closed" } });
     case "child":
       return say(spawn("sleep", ["1000"], { stdio: "inherit" }).pid);
     case "abandon": // what is left holds the output, and says nothing
@@ -320,6 +325,7 @@ function answerCall(id, { name, arguments: args = {} }) {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params = {}, error } = JSON.parse(line);
   if (error !== undefined) answered(error.code);
+  else if (hasLostItsOwn && id !== undefined) send({ id, error: { code: -32000, message: "Not connected" } });
   else if (method === "initialize" && manner === "unborn") note("asked");
   else if (method === "initialize" && manner === "unbegun")
     send({ id, error: { code: -32601, message: "There is no handshake any more." } });

@@ -510,6 +510,15 @@ describe("a server", () => {
     expect((await call("act")).content).toBe("act {}");
   });
 
+  test("that is a proxy whose own server has ended is begun again, and is not asked in vain ever after", async () => {
+    const { server, lines } = fake("plain");
+    const { call } = open(server);
+    await expect(call("act", { how: "lose" })).rejects.toThrow(/does not say what .*: Connection closed/);
+    expect((await call("act")).content).toBe("act {}");
+    expect((await call("act")).content).toBe("act {}");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
+  });
+
   test("that refuses to begin is told with its words", async () => {
     const { names } = open(fake("refuses to begin").server);
     await expect(names()).rejects.toThrow("The MCP server s refuses to begin: No licence is set.");
