@@ -1,11 +1,4 @@
-import {
-  GracefulShutdownPeriodExpiredError,
-  IllegalStateError,
-  type NativeConnection,
-  type NativeConnectionOptions,
-  Runtime,
-  Worker,
-} from "@temporalio/worker";
+import { type NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
 import { temporalWords, unreadyWords } from "./client/temporal/temporal-words.js";
@@ -38,7 +31,9 @@ import { createToolHost } from "./tools/graph/tool-host.js";
 import { openExternalTools } from "./worker/external-tools.js";
 import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
 import { connectNatively } from "./worker/native-connection.js";
+import { certificateOver } from "./worker/own-certificate.js";
 import { renewKey } from "./worker/renewed-key.js";
+import { markAsked, runToEnd } from "./worker/run-to-end.js";
 import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
@@ -156,8 +151,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
-  const why = (): Promise<string | undefined> => whyRefused(connection, options.namespace);
-  const done = runToEnd(worker, why, async () => {
+  const isOver = certificateOver(options.connection);
+  const why = async (): Promise<string | undefined> => {
+    const refusal = await whyRefused(connection, options.namespace);
+    return refusal && (isOver() ?? refusal);
+  };
+  const done = runToEnd(worker, { why, isOver }, async () => {
     unobserve?.();
     for (const stop of unwatch) stop?.();
     await announcement.stop();
@@ -168,7 +167,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   return {
     done,
     capacity,
-    whyNotReady: () => whyNotReady(worker, connection, options.namespace, store),
+    whyNotReady: () => whyNotReady(worker, store, why),
     async shutdown() {
       if (worker.getState() === "RUNNING") await askToEnd(worker, announcement);
       await done;
@@ -176,11 +175,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
 }
 
-/** Workers that somebody has asked to end. */
-const asked = new WeakSet<Worker>();
-
 async function askToEnd(worker: Worker, announcement: Announcement): Promise<void> {
-  asked.add(worker);
+  markAsked(worker);
   await announcement.leave();
   if (worker.getState() === "RUNNING") worker.shutdown();
 }
@@ -244,14 +240,12 @@ function answered<T>(asked: Promise<T>): Promise<T> {
 
 async function whyNotReady(
   worker: Worker,
-  connection: NativeConnection,
-  namespace: string,
   store: Store,
+  why: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
   const state = worker.getState();
   if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
-  const lost = await whyLost(store);
-  return lost ?? whyRefused(connection, namespace);
+  return (await whyLost(store)) ?? why();
 }
 
 /** Why Temporal says nothing of the namespace, or gives out no work there; undefined where it does. */
@@ -327,51 +321,6 @@ function untilAll<T extends readonly string[] | undefined>(
     if ((known?.length ?? 0) < Object.keys(SEARCH_ATTRIBUTES).length) known = (await ask()) ?? known;
     return known;
   };
-}
-
-/** `why` says why Temporal refuses what it is asked, of a worker that nobody has asked to end: the SDK says less, or nothing. */
-async function runToEnd(
-  worker: Worker,
-  why: () => Promise<string | undefined>,
-  close: () => Promise<void>,
-): Promise<void> {
-  try {
-    await runUntilFailed(worker);
-  } catch (error) {
-    const refusal = asked.has(worker) ? undefined : await why();
-    await close().catch(() => undefined); // why the worker has ended says more
-    if (refusal !== undefined) throw new Error(`${ENDED} ${refusal}`, { cause: error });
-    throw isCutOff(error) ? new Error(CUT_OFF, { cause: error }) : error;
-  }
-  await close();
-}
-
-const FAILED_LOOK_MS = 2_000;
-
-/** Once it has failed, the SDK waits for its last polls, some of which never end: where they are refused, `run` may not either. */
-async function runUntilFailed(worker: Worker): Promise<void> {
-  let looking: NodeJS.Timeout | undefined;
-  const failed = new Promise<never>((_, reject) => {
-    let looks = 0;
-    looking = setInterval(() => {
-      looks = worker.getState() === "FAILED" ? looks + 1 : 0;
-      if (looks === 2) reject(new Error("The worker has failed: its log says why."));
-    }, FAILED_LOOK_MS).unref();
-  });
-  try {
-    await Promise.race([worker.run(), failed]);
-  } finally {
-    clearInterval(looking);
-  }
-}
-
-const ENDED = "The worker has ended. Nothing is lost: the next worker goes on with what it was at.";
-const CUT_OFF =
-  "The worker was stopped before all that it was at had ended, or was told to Temporal. Nothing is lost: the next worker does it again.";
-
-/** Where work goes on after `shutdownForceTime`, the SDK says so, or stumbles over it when it cleans up. */
-function isCutOff(error: unknown): boolean {
-  return error instanceof GracefulShutdownPeriodExpiredError || error instanceof IllegalStateError;
 }
 
 /** A connection that shows the key that its file has now. Throws what Temporal says where it gives no work out on it. */

@@ -1,12 +1,15 @@
 // @module-tag slow
 import { type Socket, connect, createServer } from "node:net";
+import type { NativeConnectionOptions } from "@temporalio/worker";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { defined } from "../../src/core/defined.js";
 import { startWorker } from "../../src/worker.js";
 import { answeringTemporal } from "../fakes/answering-temporal.js";
 import { eventually } from "../fakes/eventually.js";
 import { listen } from "../fakes/listen.js";
 import { openPlace } from "../fakes/place.js";
 import { quietRuntime } from "../fakes/quiet-runtime.js";
+import { clientPair, tlsServer } from "../fakes/tls-server.js";
 
 const PERMISSION_DENIED = 7;
 
@@ -32,13 +35,13 @@ async function turningWay(first: string) {
 }
 
 /** A worker that is ready, and the way on which it has come to Temporal. */
-async function readyWorker() {
+async function readyWorker(temporal = inject("temporalAddress"), tls?: NativeConnectionOptions["tls"]) {
   quietRuntime();
   const place = await openPlace(inject("temporalAddress"), []);
   onTestFinished(() => place.close());
-  const way = await turningWay(inject("temporalAddress"));
+  const way = await turningWay(temporal);
   const worker = await startWorker(place.config, {
-    connection: { address: way.address },
+    connection: { address: way.address, ...defined({ tls }) },
     namespace: "default",
     store: place.store,
   });
@@ -52,6 +55,18 @@ test("a worker whose key is not taken any more says that, and not that Temporal 
   const refusal = { code: PERMISSION_DENIED, details: "Request unauthorized." };
   way.turn(await answeringTemporal({}, refusal));
   const said = "Temporal does not let this in (Request unauthorized).";
+  await eventually(async () => (await worker.whyNotReady())?.startsWith(said) === true);
+  await expect(worker.done).rejects.toThrow(said);
+});
+
+test("a worker whose certificate has expired says that once Temporal does not answer it, and ends: the next one reads the renewed one", async () => {
+  const { address, tls } = await tlsServer({ by: "authority", to: inject("temporalAddress") });
+  const clientCertPair = await clientPair({ version: 3, curve: "prime256v1", isExpired: true });
+  const own = { ...tls, serverNameOverride: "localhost", clientCertPair };
+  const { worker, way } = await readyWorker(address, own);
+
+  way.turn((await tlsServer({ by: "itself" })).address);
+  const said = "The certificate that the worker shows Temporal has expired";
   await eventually(async () => (await worker.whyNotReady())?.startsWith(said) === true);
   await expect(worker.done).rejects.toThrow(said);
 });

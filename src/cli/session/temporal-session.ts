@@ -2,7 +2,7 @@ import { unlessAborted } from "../../client/temporal/abortable.js";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient, type InterlockClientOptions } from "../../client/client.js";
 import { RESOURCE_EXHAUSTED, isNotLetIn, statusIn } from "../../client/temporal/grpc-status.js";
-import { certificateTrouble, notLetIn } from "../../client/temporal/temporal-words.js";
+import { certificateTrouble, certificateWords, notLetIn } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
 import { TemporalCliError } from "../../embedded/find-cli.js";
@@ -280,12 +280,7 @@ export function unreachedWords(address: string, reason: string, error?: unknown)
     return `Temporal at ${address} is asked for more than it is set to answer (${reason}). Try again later. See: interlock doctor`;
   }
   const trouble = certificateTrouble(reason);
-  if (trouble?.of === "server") {
-    return `The certificate of ${address} is not accepted (${reason}). ${trouble.remedy}`;
-  }
-  if (trouble !== undefined) {
-    return `Temporal at ${address} does not take this client's certificate, or wants one (${reason}). ${trouble.remedy}`;
-  }
+  if (trouble !== undefined) return certificateWords(trouble, reason, address);
   // Where something listens, it may want TLS, or a certificate: most servers that refuse one say nothing.
   const tls = /ECONNREFUSED|Name resolution/i.test(reason)
     ? ""

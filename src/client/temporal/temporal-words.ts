@@ -14,7 +14,8 @@ const SEE = "See: interlock doctor";
 
 /** Why Temporal refuses all that it is asked; undefined where it does not answer. */
 export function unreadyWords(error: unknown): string | undefined {
-  return isAway(error) ? undefined : temporalWords(error);
+  const isSilent = isAway(error) && certificateTrouble(grpcReason(error)) === undefined;
+  return isSilent ? undefined : temporalWords(error);
 }
 
 /** What Temporal has refused, or that it does not answer any more; undefined for what is no word of Temporal's. */
@@ -27,6 +28,8 @@ export function temporalWords(error: unknown): string | undefined {
   if (said === undefined && !(error instanceof ServiceError)) return undefined;
   const reason = grpcReason(said ?? error).replace(/\.$/, "");
   if (isNoNamespace(said)) return `${reason}. TEMPORAL_NAMESPACE names it. ${SEE}`;
+  const trouble = isAway(said) || reason === NGINX_REFUSES ? certificateTrouble(reason) : undefined;
+  if (trouble !== undefined) return certificateWords(trouble, reason);
   if (isAway(said)) return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;
   switch (statusIn(said)?.code) {
     case PERMISSION_DENIED:
@@ -56,7 +59,8 @@ const OF_CERTIFICATE = /\bInvalidCertificate\((?:Other\(OtherError\()?(?<why>\w+
 /** Before anything is sent. */
 const OF_OWN =
   /^tonic::transport::Error\(Transport, (?:General\("(?<said>[^"]*\bkey\b[^"]*)"|InvalidCertificate\()/;
-const OF_ALERT = /\b(?:received fatal alert: |AlertReceived\()(?<why>\w+)/;
+const OF_ALERT =
+  /\b(?:received fatal alert: |AlertReceived\(|receiving response with status: (?=400 ))(?<why>\w+)/;
 const BARRED_CODE = /^(?:The caller does not have permission|The request does not have valid authentication)/;
 
 function unconnectedWords(message: string): string {
@@ -106,10 +110,18 @@ export function isNoNamespace(error: unknown): boolean {
   return status?.code === NOT_FOUND && /^Namespace\b/.test(status.details);
 }
 
+/** What nginx answers whoever shows no certificate that it takes. */
+const NGINX_REFUSES = "Received HTTP status code 400";
+
+/** Of Temporal's certificate or of this client's. */
+interface CertificateTrouble {
+  readonly of: "server" | "client";
+  readonly remedy: string;
+}
+
 /** Whose certificate is not taken, and what to do; undefined of every other reason why a server is not reached. Pure. */
-export function certificateTrouble(
-  reason: string,
-): { readonly of: "server" | "client"; readonly remedy: string } | undefined {
+export function certificateTrouble(reason: string): CertificateTrouble | undefined {
+  if (reason === NGINX_REFUSES) return { of: "client", remedy: CLIENT_REMEDY };
   if (!/certificate|altnames|alert (?:unknown ca|handshake failure|access denied)/i.test(reason))
     return undefined;
   if (!/\balert\b/i.test(reason)) {
@@ -119,7 +131,20 @@ export function certificateTrouble(
   return { of: "client", remedy: CLIENT_REMEDY };
 }
 
+/** The same as a sentence. Pure. */
+export function certificateWords(
+  { of, remedy }: CertificateTrouble,
+  reason: string,
+  address?: string,
+): string {
+  const said =
+    of === "server"
+      ? `The certificate of ${address ?? "Temporal"} is not accepted`
+      : `Temporal${address === undefined ? "" : ` at ${address}`} does not take this client's certificate, or wants one`;
+  return `${said} (${reason}). ${remedy}`;
+}
+
 const SERVER_REMEDY =
   "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
 const CLIENT_REMEDY =
-  "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.";
+  "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.";

@@ -20,6 +20,7 @@ test.each([
   "sslv3 alert certificate expired",
   "tlsv1 alert unknown ca",
   "tlsv1 alert access denied",
+  "Received HTTP status code 400", // what nginx answers where TLS has no word for it
 ])("what the other side says of a client's certificate is told of that one: %s", (reason) => {
   const words = unreachedWords("a:7233", reason);
   expect(words).toContain(

@@ -21,7 +21,7 @@ test("a certificate that commands accept and workers do not is named as that, wi
 
 test("a worker without a certificate, where Temporal wants one, is told to name one", async () => {
   expect(await saidOf(await tlsServer({ by: "authority" }))).toBe(
-    "Temporal does not take a worker's certificate, or wants one (HandshakeFailure). Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.",
+    "Temporal does not take a worker's certificate, or wants one (HandshakeFailure). Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.",
   );
 });
 
@@ -33,7 +33,7 @@ test.each<[Parameters<typeof clientPair>[0], string]>([
   async (made, why) => {
     const { address, tls } = await tlsServer({ by: "authority" });
     expect(await saidOf({ address, tls: { ...tls, clientCertPair: await clientPair(made) } })).toBe(
-      `A worker cannot show this client's certificate (${why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519. Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH.`,
+      `A worker cannot show this client's certificate (${why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519. Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.`,
     );
   },
 );
