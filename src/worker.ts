@@ -1,12 +1,13 @@
 import { type NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import { storeQuestions } from "./activities/store-questions.js";
-import { temporalWords, unreadyWords } from "./client/temporal/temporal-words.js";
+import { SILENT, temporalWords, unreadyWords, workerTlsTrouble } from "./client/temporal/temporal-words.js";
 import { writeRefusal } from "./client/temporal/write-refusal.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { attributesOfRuns } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
+import { wordsOf } from "./core/system-code.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { type Announcement, announceStore } from "./worker/announce-store.js";
 import { type WorkerCapacity, readMachine, workerCapacity } from "./worker/capacity.js";
@@ -33,7 +34,7 @@ import { type Instrument, watched, watchedCalls } from "./worker/instrument.js";
 import { connectNatively } from "./worker/native-connection.js";
 import { certificateOver } from "./worker/own-certificate.js";
 import { renewKey } from "./worker/renewed-key.js";
-import { markAsked, runToEnd } from "./worker/run-to-end.js";
+import { type Reasons, markAsked, runToEnd } from "./worker/run-to-end.js";
 import { PATIENT_VM } from "./worker/patient-vm.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
@@ -151,12 +152,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
-  const isOver = certificateOver(options.connection);
-  const why = async (): Promise<string | undefined> => {
-    const refusal = await whyRefused(connection, options.namespace);
-    return refusal && (isOver() ?? refusal);
-  };
-  const done = runToEnd(worker, { why, isOver }, async () => {
+  const reasons = reasonsOf(connection, options);
+  const done = runToEnd(worker, reasons, async () => {
     unobserve?.();
     for (const stop of unwatch) stop?.();
     await announcement.stop();
@@ -167,7 +164,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   return {
     done,
     capacity,
-    whyNotReady: () => whyNotReady(worker, store, why),
+    whyNotReady: () => whyNotReady(worker, store, reasons),
     async shutdown() {
       if (worker.getState() === "RUNNING") await askToEnd(worker, announcement);
       await done;
@@ -231,21 +228,28 @@ async function temporalWorker(
 }
 
 const READY_MS = 3_000;
-const SILENT = "Temporal does not answer.";
 
 /** What Temporal says, in less time than an activity has that waits for it: the connection goes on asking past its deadline. */
 function answered<T>(asked: Promise<T>): Promise<T> {
   return inTime(READY_MS, asked, () => new Error(SILENT));
 }
 
-async function whyNotReady(
-  worker: Worker,
-  store: Store,
-  why: () => Promise<string | undefined>,
-): Promise<string | undefined> {
+async function whyNotReady(worker: Worker, store: Store, { why }: Reasons): Promise<string | undefined> {
   const state = worker.getState();
   if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
   return (await whyLost(store)) ?? why();
+}
+
+function reasonsOf(connection: NativeConnection, { connection: how, namespace }: WorkerOptions): Reasons {
+  const isOver = certificateOver(how);
+  return {
+    isOver,
+    async why() {
+      const refusal = await whyRefused(connection, namespace);
+      if (refusal === undefined) return undefined;
+      return isOver() ?? (refusal === SILENT ? await whyUnconnected(how) : undefined) ?? refusal;
+    },
+  };
 }
 
 /** Why Temporal says nothing of the namespace, or gives out no work there; undefined where it does. */
@@ -256,6 +260,18 @@ async function whyRefused(connection: NativeConnection, namespace: string): Prom
     return refused === undefined ? undefined : temporalWords(refused);
   } catch (error) {
     return unreadyWords(error) ?? SILENT;
+  }
+}
+
+/** Which certificate keeps a worker from a new connection: its core takes that for an outage. Undefined where none does. */
+async function whyUnconnected(how: NativeConnectionOptions): Promise<string | undefined> {
+  if (how.tls === undefined || how.tls === null || how.tls === false) return undefined;
+  try {
+    await answered(connectNatively(how).then((made) => made.close()));
+    return undefined;
+  } catch (error) {
+    const trouble = workerTlsTrouble(wordsOf(error));
+    return trouble && `${trouble.found}. ${trouble.remedy}`;
   }
 }
 

@@ -7,7 +7,7 @@ export function markAsked(worker: Worker): void {
   asked.add(worker);
 }
 
-interface Reasons {
+export interface Reasons {
   /** Why Temporal refuses what it is asked, or does not answer: the SDK says less, or nothing. */
   readonly why: () => Promise<string | undefined>;
   /** Why it will not answer this worker any more. */
@@ -45,14 +45,13 @@ const OVER_LOOK_MS = 10_000;
 /** A worker that Temporal will not answer any more would ask for good. What started it may start one that is answered. Returns what ends the looking. */
 function onceOver({ why, isOver }: Reasons, end: (words: string) => void): () => void {
   let silent = 0;
-  const looking = setInterval(() => {
+  const look = async (): Promise<void> => {
     const words = isOver();
     if (words === undefined) return;
-    void why().then((refusal) => {
-      silent = refusal === undefined ? 0 : silent + 1;
-      if (silent === 2) end(words);
-    });
-  }, OVER_LOOK_MS);
+    silent = (await why()) === undefined ? 0 : silent + 1;
+    if (silent === 2) end(words);
+  };
+  const looking = setInterval(() => void look(), OVER_LOOK_MS);
   looking.unref();
   return () => clearInterval(looking);
 }

@@ -71,6 +71,19 @@ test("a worker whose certificate has expired says that once Temporal does not an
   await expect(worker.done).rejects.toThrow(said);
 });
 
+test("a worker that does not accept what Temporal shows it any more says that, and not that Temporal does not answer", async () => {
+  const { address, tls } = await tlsServer({ by: "authority", to: inject("temporalAddress") });
+  const { worker, way } = await readyWorker(address, { ...tls, serverNameOverride: "localhost" });
+
+  way.turn((await tlsServer({ by: "authority" })).address);
+  await expect
+    .poll(() => worker.whyNotReady())
+    .toMatch(/^A worker does not accept Temporal's certificate \(/);
+  way.turn(address);
+  await eventually(async () => (await worker.whyNotReady()) === undefined);
+  await worker.shutdown();
+});
+
 test("a worker whose key may read and not write does not say that it polls: what it lacks is said at once", async () => {
   quietRuntime();
   const place = await openPlace(inject("temporalAddress"), []);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InterlockClient } from "../../client/client.js";
+import { SILENT } from "../../client/temporal/temporal-words.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { type ListenAddress, notListening } from "../../environment/listen-address.js";
@@ -121,15 +122,16 @@ async function serveUntil(
 const LOOK_MS = 5_000;
 const AGAIN_MS = 2_000;
 
-/** Says once that Temporal is away, and once that it is back. */
+/** Says once that Temporal is away, or why it is not reached, and once that it is back. */
 function sayOutages(
   whyNotReady: () => Promise<string | undefined>,
   awayWords: () => Promise<string>,
 ): () => void {
   let isLooking = false;
   const look = async (): Promise<void> => {
-    if ((await whyNotReady()) === undefined) return;
-    printNote(await awayWords());
+    const why = await whyNotReady();
+    if (why === undefined) return;
+    printNote(why === SILENT ? await awayWords() : why);
     do await sleep(AGAIN_MS, undefined, { ref: false });
     while ((await whyNotReady()) !== undefined);
     printNote(TEMPORAL_BACK);

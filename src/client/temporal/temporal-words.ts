@@ -12,6 +12,9 @@ import {
 
 const SEE = "See: interlock doctor";
 
+/** All that can be said of a Temporal that says nothing. */
+export const SILENT = "Temporal does not answer.";
+
 /** Why Temporal refuses all that it is asked; undefined where it does not answer. */
 export function unreadyWords(error: unknown): string | undefined {
   const isSilent = isAway(error) && certificateTrouble(grpcReason(error)) === undefined;
@@ -81,6 +84,14 @@ export function workerTlsTrouble(
     return {
       found: `A worker cannot show this client's certificate (${own.groups?.["said"] ?? why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519`,
       remedy: CLIENT_REMEDY,
+    };
+  }
+  if (/\bInvalidDnsNameError\b/.test(message)) {
+    return {
+      found:
+        "A worker speaks TLS to a name or to an IPv4 address alone, and Temporal's is neither (InvalidDnsNameError)",
+      remedy:
+        "Give Temporal's name in TEMPORAL_ADDRESS, or the one that its certificate is for in TEMPORAL_TLS_SERVER_NAME.",
     };
   }
   if (why !== undefined) {

@@ -1,5 +1,5 @@
 import type { InterlockClient } from "../../client/client.js";
-import { unreadyWords } from "../../client/temporal/temporal-words.js";
+import { SILENT, unreadyWords } from "../../client/temporal/temporal-words.js";
 import { askOnce } from "../../core/ask-once.js";
 
 const READY_MS = 3_000;
@@ -13,7 +13,7 @@ export function readiness({ temporal, namespace }: InterlockClient): () => Promi
       );
       return undefined;
     } catch (error) {
-      return unreadyWords(error) ?? "Temporal does not answer.";
+      return unreadyWords(error) ?? SILENT;
     }
   });
 }

@@ -38,6 +38,13 @@ test.each<[Parameters<typeof clientPair>[0], string]>([
   },
 );
 
+test("a worker that is to speak TLS to an IPv6 address says that it wants a name, which commands do not", async () => {
+  const { tls } = await tlsServer({ by: "authority" });
+  expect(await saidOf({ address: `[::1]:${await freePort()}`, tls })).toBe(
+    "A worker speaks TLS to a name or to an IPv4 address alone, and Temporal's is neither (InvalidDnsNameError). Give Temporal's name in TEMPORAL_ADDRESS, or the one that its certificate is for in TEMPORAL_TLS_SERVER_NAME.",
+  );
+});
+
 const BARRED =
   "TEMPORAL_API_KEY, or a client certificate, says who asks. It may be out of date, or lack rights: to list runs and see where they stand takes a reader's in the namespace, all else a writer's. See: interlock doctor";
 
