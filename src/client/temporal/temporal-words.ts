@@ -156,6 +156,6 @@ export function certificateWords(
 }
 
 const SERVER_REMEDY =
-  "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.";
+  "Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME: a process reads them when it starts.";
 const CLIENT_REMEDY =
-  "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.";
+  "Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: a process reads them when it starts.";

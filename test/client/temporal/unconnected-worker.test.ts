@@ -15,13 +15,13 @@ async function saidOf(options: NativeConnectionOptions): Promise<string> {
 
 test("a certificate that commands accept and workers do not is named as that, with what mends it", async () => {
   expect(await saidOf(await tlsServer({ by: "itself" }))).toBe(
-    "A worker does not accept Temporal's certificate (CaUsedAsEndEntity). It is stricter than a command: one that is its own authority, or has no alternative names, is none for it. Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME.",
+    "A worker does not accept Temporal's certificate (CaUsedAsEndEntity). It is stricter than a command: one that is its own authority, or has no alternative names, is none for it. Have it renewed, or name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or the name that it is for in TEMPORAL_TLS_SERVER_NAME: a process reads them when it starts.",
   );
 });
 
 test("a worker without a certificate, where Temporal wants one, is told to name one", async () => {
   expect(await saidOf(await tlsServer({ by: "authority" }))).toBe(
-    "Temporal does not take a worker's certificate, or wants one (HandshakeFailure). Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.",
+    "Temporal does not take a worker's certificate, or wants one (HandshakeFailure). Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: a process reads them when it starts.",
   );
 });
 
@@ -33,7 +33,7 @@ test.each<[Parameters<typeof clientPair>[0], string]>([
   async (made, why) => {
     const { address, tls } = await tlsServer({ by: "authority" });
     expect(await saidOf({ address, tls: { ...tls, clientCertPair: await clientPair(made) } })).toBe(
-      `A worker cannot show this client's certificate (${why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519. Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: they are read when a process starts.`,
+      `A worker cannot show this client's certificate (${why}). It is stricter than a command: it shows certificates of X.509's version 3, with a key of RSA (2048 to 4096 bits), ECDSA (P-256 or P-384) or Ed25519. Name one that it takes in TEMPORAL_TLS_CLIENT_CERT_PATH, and its key in TEMPORAL_TLS_CLIENT_KEY_PATH: a process reads them when it starts.`,
     );
   },
 );
