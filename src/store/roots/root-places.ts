@@ -120,10 +120,11 @@ export async function accessRefusal(path: string, wanted: Access): Promise<unkno
 
 /**
  * File systems that give a directory another inode number once they have forgotten it, for lack of memory or when they are mounted again, as
- * `statfs` names them: layers (of containers, live systems), FUSE (sshfs), shares of Windows, 9P, FAT and exFAT.
+ * `statfs` names them: FUSE (sshfs), shares of Windows, 9P, FAT and exFAT. Layers of containers keep theirs where they lie on one file
+ * system, as they do nearly everywhere.
  */
 const FORGETFUL: ReadonlySet<number> = new Set([
-  0x794c_7630, 0x6573_5546, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x4d44, 0x2011_bab0,
+  0x6573_5546, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x4d44, 0x2011_bab0,
 ]);
 
 /** Whether the inode number of what lies there says later on whether it still does. */

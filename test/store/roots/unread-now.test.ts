@@ -104,9 +104,9 @@ test("a home or a place of Interlock's own that is away keeps nobody from anothe
 });
 
 test.each([
-  ["overlay", 0x794c_7630],
   ["FUSE", 0x6573_5546],
   ["SMB", 0xfe53_4d42],
+  ["9P", 0x0102_1997],
 ])("a project on a file system that numbers it anew (%s) is the one that was registered", (_name, type) => {
   const { store, projectRoot } = world;
   renameSync(projectRoot, `${projectRoot}-before`); // it still has its number
@@ -120,4 +120,13 @@ test.each([
   symlinkSync(`${projectRoot}-before`, projectRoot);
   const linked = store.roots.permit(projectRoot, "write");
   expect(linked).toMatchObject({ ok: false, error: { code: "E_SANDBOX_VIOLATION" } });
+});
+
+test("a project in a container's layers is not the one that was registered where another directory has taken its place", () => {
+  const { store, projectRoot } = world;
+  renameSync(projectRoot, `${projectRoot}-before`);
+  mkdirSync(projectRoot);
+  mounted.state.kind = { type: 0x794c_7630 };
+  const exchanged = store.roots.permit(projectRoot, "write");
+  expect(exchanged).toMatchObject({ ok: false, error: { code: "E_SANDBOX_VIOLATION" } });
 });
