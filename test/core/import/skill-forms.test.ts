@@ -64,6 +64,7 @@ test.each([
     "Read `~/.claude/skills/cup/references/rim.md`",
     "Read `@pkg/shared/kit/core-skills/cup/references/rim.md`",
   ],
+  ["See cup/references/rim.md.", "See @pkg/shared/kit/core-skills/cup/references/rim.md."],
   ["See {skillsRoot}/cup/references/rim.md.", "See @pkg/shared/kit/core-skills/cup/references/rim.md."],
 ])("what a skill reads of another one that is at hand is taken along: %s", (line, written) => {
   expect(bodyOf(line, CUPS)).toBe(written);
@@ -75,6 +76,7 @@ test.each([
   "Read `{target_skill_dir}/references/leaf.md`",
   "Read ~/.claude/skills/pot/references/rim.md",
   "Read `${CLAUDE_PLUGIN_ROOT}/{kind}.md`",
+  "Read pot/references/rim.md, and cup/SKILL.md",
 ])("what begins another skill, what is to be written and what is not there stay: %s", (line) => {
   expect(bodyOf(line, { ...CUPS, "kit/pot/references/rim.md": "Rim.\n" })).toBe(line);
 });

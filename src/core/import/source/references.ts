@@ -156,6 +156,15 @@ export class References {
     return isThere && this.tree.has(begin) ? { kind: "file", path } : undefined;
   }
 
+  /** `cup/references/rim.md`, from where all skills lie. Another one's steps are its own. */
+  private inOtherSkill(text: string): Target | undefined {
+    const [, skill = "", rest = ""] =
+      /^([\w-]{1,80})\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80})$/.exec(text) ?? [];
+    return skill === "" || /^(?:steps?|\w+-steps|steps-\w+)\//.test(rest)
+      ? undefined
+      : this.inSkill(skill, rest);
+  }
+
   /** `{SKILL_DIR}/x`, `{skillsRoot}/tea/x`: what many call a skill's own folder, and that of all skills. A file that is there is meant. */
   private inNamedFolder(variable: string, rest: string): Target | undefined {
     const name = variable.replaceAll(/[-_]/g, "").toLowerCase();
@@ -257,6 +266,8 @@ export class References {
     if (alike !== undefined) return { kind: "file", path: alike };
     const inSkill = this.inSkillAbove(rest);
     if (inSkill !== undefined) return { kind: "file", path: inSkill };
+    const inOther = this.inOtherSkill(rest);
+    if (inOther !== undefined) return inOther;
     const inOwn = this.belowOwnFolder(rest);
     if (inOwn !== undefined) return { kind: "file", path: inOwn };
     if (!path.endsWith(".md") || isPlaceholder(rest)) return OTHER;
