@@ -193,7 +193,9 @@ export class Connection {
       const request = { method: "tools/call", params: { name, arguments: args } };
       const headers = link.byHandshake ? {} : paramHeaders(inputSchema, args);
       const options = { signal, timeout: MAX_REQUEST_MS, headers };
-      return await link.client.request(request, saidAs(answerSchema), options);
+      const answer = await link.client.request(request, saidAs(answerSchema), options);
+      if (answer.isError === true) this.isStale = true; // some proxies say so that their own server has ended
+      return answer;
     } catch (error) {
       throw await this.failureOf(error, link);
     } finally {

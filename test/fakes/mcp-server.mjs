@@ -177,7 +177,13 @@ const CALLS = {
   arguments: () => JSON.stringify([...process.argv.slice(5), process.env.PLACE]),
 };
 
-let hasLostItsOwn = false;
+let hasLostItsOwn;
+
+function lost(id, method) {
+  const message = "Connection closed";
+  if (hasLostItsOwn === "lose" || method !== "tools/call") send({ id, error: { code: -32000, message } });
+  else send({ id, result: { isError: true, content: [{ type: "text", text: message }] } });
+}
 
 function answerCall(id, { name, arguments: args = {} }) {
   note(args.id === undefined ? `called ${name}` : `called ${name} ${args.id}`);
@@ -191,8 +197,9 @@ function answerCall(id, { name, arguments: args = {} }) {
       process.kill(process.pid, "SIGSTOP"); // not even a ping is answered, no signal but SIGKILL is heard
       return;
     case "lose": // as a proxy whose own server ends in a call
-      hasLostItsOwn = true;
-      return send({ id, error: { code: -32000, message: "Connection closed" } });
+    case "lose quietly":
+      hasLostItsOwn = args.how;
+      return lost(id, "tools/call");
     case "child":
       return say(spawn("sleep", ["1000"], { stdio: "inherit" }).pid);
     case "abandon": // what is left holds the output, and says nothing
@@ -325,7 +332,7 @@ function answerCall(id, { name, arguments: args = {} }) {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params = {}, error } = JSON.parse(line);
   if (error !== undefined) answered(error.code);
-  else if (hasLostItsOwn && id !== undefined) send({ id, error: { code: -32000, message: "Not connected" } });
+  else if (hasLostItsOwn && id !== undefined) lost(id, method);
   else if (method === "initialize" && manner === "unborn") note("asked");
   else if (method === "initialize" && manner === "unbegun")
     send({ id, error: { code: -32601, message: "There is no handshake any more." } });

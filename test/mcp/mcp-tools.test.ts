@@ -515,8 +515,13 @@ describe("a server", () => {
     const { call } = open(server);
     await expect(call("act", { how: "lose" })).rejects.toThrow(/does not say what .*: Connection closed/);
     expect((await call("act")).content).toBe("act {}");
+    expect(await call("act", { how: "lose quietly" })).toEqual({
+      content: "Connection closed",
+      isError: true,
+    });
     expect((await call("act")).content).toBe("act {}");
-    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
+    expect((await call("act")).content).toBe("act {}");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(3);
   });
 
   test("that refuses to begin is told with its words", async () => {
