@@ -34,6 +34,7 @@ export const ALONE_TESTS = [
   "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/tools/bundle/unread-now.test.ts",
+  "test/worker/native-connection.test.ts",
   "test/replay/**/*.test.ts",
 ];
 
