@@ -11,7 +11,7 @@ export function saysMore(call: Fields): boolean {
 /** Whether a call's arguments have come, all of them. */
 export function isWhole(call: Fields): boolean {
   const given = argumentsOf(fieldsOf(call["function"]) ?? call) ?? "";
-  return given !== "" && given !== BEGUN && isObject(jsonIn(toCall(call).argumentsJson));
+  return given !== "" && isObject(jsonIn(toCall(call).argumentsJson));
 }
 
 /** The calls of a stream, without those that LocalAI says again under another index: of one id and tool, with the same arguments, a beginning of them or none. */
@@ -82,14 +82,11 @@ function nameOf(kind: string, name: string): string {
 function argumentsText(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value ?? {});
   const text = withoutMarks(value.trim());
-  if (text === "" || text === "null" || text === BEGUN) return "{}";
+  if (text === "" || text === "null") return "{}";
   // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
   if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
   return (text.startsWith('"') && textInText(text)) || withoutRepeats(text);
 }
-
-/** What TGI streams of a call that has no arguments. */
-const BEGUN = "{";
 
 /** So often they are said at most. */
 const MOST_TIMES = 8;

@@ -695,14 +695,6 @@ describe("an end", () => {
     expect(error.message).toContain("the stream ended early");
   });
 
-  test("of a call without arguments stands behind the beginning of some, as TGI has it", async () => {
-    const call = delta(calls(called(0, "0", "fs_list", "{")));
-    const answer = await streamed([call, delta({ role: "assistant", content: "" }, "stop")]);
-    expect(answer.toolCalls).toEqual([{ id: "0", name: "fs_list", argumentsJson: "{}" }]);
-    const error = await errorOf(() => streamed([call], ["[DONE]"], { saysEnds: true }));
-    expect(error.message).toContain("the stream ended early");
-  });
-
   test("is not missed of whole calls, which TGI sends without one", async () => {
     const chunks = [
       delta(calls(called(0, "c", "fs_read", "{"))),
