@@ -226,8 +226,7 @@ function boundedFetch(maxBytes: number): FetchLike {
     const bytes = bounded(answer.body, maxBytes);
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
-    const asked = typeof init.body === "string" ? fieldOf(jsonIn(init.body), "id") : undefined;
-    const body = ReadableStream.from(tellingOfLength(plain, isEvents, asked));
+    const body = ReadableStream.from(tellingOfLength(plain, isEvents, init.body));
     return new Response(body, { status, headers: kept });
   };
 }
@@ -297,11 +296,12 @@ class TooLong extends Error {}
 async function* tellingOfLength(
   plain: AsyncIterable<Uint8Array>,
   isEvents: boolean,
-  id: unknown,
+  request: unknown,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* plain;
   } catch (error) {
+    const id = typeof request === "string" ? fieldOf(jsonIn(request), "id") : undefined;
     if (!(error instanceof TooLong) || typeof id !== "number") throw error;
     const instead = JSON.stringify(unreadable(id, `it has ${TOO_LONG}`));
     yield encoder.encode(isEvents ? `\n\ndata: ${instead}\n\n` : instead);

@@ -1,4 +1,12 @@
-import { constants, lstatSync, readFileSync, realpathSync, statSync, statfsSync } from "node:fs";
+import {
+  type BigIntStats,
+  constants,
+  lstatSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  statfsSync,
+} from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
@@ -103,7 +111,7 @@ export function identityOf(path: string): FileIdentity | undefined {
 }
 
 /** As `identityOf`. Throws where the system cannot say it now: that nothing is there, nobody has said then. */
-export function identityNow(path: string): FileIdentity | undefined {
+export function identityNow(path: string): BigIntStats | undefined {
   return saidNow(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 

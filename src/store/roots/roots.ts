@@ -28,7 +28,6 @@ import {
   parentsOf,
   realPathNow,
   realPathOf,
-  saidNow,
   withoutSlash,
 } from "./root-places.js";
 
@@ -310,7 +309,7 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
 
 /** That of a directory. Throws where the system cannot say it now. */
 function inodeOf(path: string): string | undefined {
-  const entry = saidNow(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  const entry = identityNow(path);
   return entry?.isDirectory() === true ? String(entry.ino) : undefined;
 }
 
