@@ -1,5 +1,5 @@
-import { X509Certificate } from "node:crypto";
 import type { ConnectionOptions } from "@temporalio/client";
+import { ownCertificate } from "../environment/pem.js";
 import { counted } from "../core/text.js";
 import { type Finding, failed, passed, warning } from "./finding.js";
 
@@ -14,9 +14,9 @@ export function checkClientCertificate(
   tls: ConnectionOptions["tls"],
   now: number = Date.now(),
 ): readonly Finding[] {
-  const crt = typeof tls === "object" && tls !== null ? tls.clientCertPair?.crt : undefined;
-  if (crt === undefined) return [];
-  const { validFrom, validTo } = new X509Certificate(crt); // of a chain, the first: its own
+  const own = ownCertificate(tls);
+  if (own === undefined) return [];
+  const { validFrom, validTo } = own;
   if (Date.parse(validFrom) > now) return [failed(NAME, `counts from ${validFrom} on`, EARLY_REMEDY)];
   const days = (Date.parse(validTo) - now) / DAY_MS;
   if (days <= 0) return [failed(NAME, `has expired: ${validTo}`, REMEDY)];

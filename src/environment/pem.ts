@@ -1,5 +1,6 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import type { ClientConnectConfig } from "@temporalio/envconfig";
 
 /*
  * Commands speak TLS with OpenSSL, workers with a library of Rust's that reads less: nothing behind a byte-order mark, and no labels of long ago.
@@ -20,6 +21,14 @@ export function plainPair({ crt, key }: Pair): { readonly crt: Buffer; readonly 
   createSecureContext({ cert: textOf(crt), key: textOf(key) });
   const pkcs8 = createPrivateKey(textOf(key)).export({ type: "pkcs8", format: "pem" });
   return { crt: plainCertificates(crt), key: Buffer.from(pkcs8) };
+}
+
+/** The certificate that a client shows Temporal; undefined where it shows none. */
+export function ownCertificate(
+  tls: ClientConnectConfig["connectionOptions"]["tls"],
+): X509Certificate | undefined {
+  const crt = typeof tls === "object" && tls !== null ? tls.clientCertPair?.crt : undefined;
+  return crt && new X509Certificate(crt); // of a chain, the first: its own
 }
 
 interface Pair {
