@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import axe from "axe-core";
@@ -683,28 +684,57 @@ describe("where there is very much", () => {
   });
 
   test("of hundreds of runs, what is seen is in the page, and older ones come when they are scrolled to", async () => {
-    const { workflow } = stand.client.temporal;
-    const start = (index: number) =>
-      workflow.start("graphRun", { taskQueue: "nobody", workflowId: `run-of-many-${index}`, args: [{}] });
-    for (let done = 0; done < 300; done += 100) {
-      await Promise.all(Array.from({ length: 100 }, (_, index) => start(done + index)));
-    }
+    await startMany(300);
     const page = await open("");
-    const list = page.getByRole("region", { name: "Runs, newest first" });
-    const seen = page.getByRole("status").last();
-    await expect.poll(() => seen.innerText(), { timeout: PATIENCE_MS }).toMatch(/^200 newest/);
+    const { list, standing } = await newestOf(page);
     await list.focus();
     await page.keyboard.press("End");
-    await expect
-      .poll(async () => Number.parseInt(await seen.innerText(), 10), { timeout: PATIENCE_MS })
-      .toBeGreaterThan(300);
+    await expect.poll(standing, { timeout: PATIENCE_MS }).toSatisfy(({ runs }) => runs >= 300);
     expect(await list.locator(".run-row").count()).toBeLessThan(60);
+  });
+
+  test("older runs come too where so many have begun meanwhile that two pages of the listing have the same ones", async () => {
+    await startMany(300);
+    const page = await open("");
+    const { list, standing } = await newestOf(page);
+    // What Temporal lists as the second page and the third is what it has listed as the page before.
+    await page.route("**/api/runs?**", async (route) => {
+      const url = new URL(route.request().url());
+      const offset = Number(url.searchParams.get("offset"));
+      url.searchParams.set("offset", String(Math.max(0, offset - 200)));
+      await route.fulfill({ response: await route.fetch({ url: url.href }) });
+    });
+    await list.focus();
+    await page.keyboard.press("End");
+    await expect.poll(standing, { timeout: PATIENCE_MS }).toSatisfy(({ runs }) => runs >= 300);
   });
 });
 
 test("no page has failed at something, been refused something by its policy, or asked another host", () => {
   expect(complaints).toEqual([]);
 });
+
+/** Begins runs that nobody works on. */
+async function startMany(count: number): Promise<void> {
+  const { workflow } = stand.client.temporal;
+  const start = () =>
+    workflow.start("graphRun", { taskQueue: "nobody", workflowId: `run-${randomUUID()}`, args: [{}] });
+  for (let begun = 0; begun < count; begun += 100) await Promise.all(Array.from({ length: 100 }, start));
+}
+
+/** The list of runs once it has its first page, and how it stands: how many it has, where it is scrolled to, what has failed. */
+async function newestOf(page: Page) {
+  const words = page.getByRole("status").last();
+  await expect.poll(() => words.innerText(), { timeout: PATIENCE_MS }).toMatch(/^200 newest/);
+  const list = page.getByRole("region", { name: "Runs, newest first" });
+  const standing = async () => ({
+    runs: Number.parseInt(await words.innerText(), 10),
+    scrolled: await list.evaluate(({ scrollTop, scrollHeight }) => `${scrollTop} of ${scrollHeight} px`),
+    hasFocus: await list.evaluate((box) => box === box.ownerDocument.activeElement),
+    failures: await page.getByRole("alert").allInnerTexts(),
+  });
+  return { list, standing };
+}
 
 /** Lines of an audit log: a turn and a call, in turns. */
 function manyEvents(count: number): string {

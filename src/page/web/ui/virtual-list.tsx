@@ -16,7 +16,7 @@ interface VirtualListProps<T> {
   readonly children: (item: T) => ComponentChildren;
   /** Stays at the end while new rows come, as long as it is there. */
   readonly follows?: boolean;
-  /** Called when the last rows are seen. */
+  /** Called when the last rows are seen, and again whenever it is there anew while they are. */
   readonly onEnd?: (() => void) | undefined;
 }
 
@@ -44,7 +44,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   }, [items.length]);
   useEffect(() => {
     if (last >= items.length && items.length > 0) onEnd?.();
-  }, [last, items.length]);
+  }, [last, items.length, onEnd === undefined]);
 
   return (
     <div class="virtual" ref={box} onScroll={look} tabIndex={0} role="region" aria-label={label}>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow, WaitingQuestion } from "../../api-run.js";
-import { MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
+import { MAX_RUNS_LISTED, MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
 import { asksForBudget } from "../../../core/run/question.js";
 import { shortRunId } from "../../../core/run/run-id.js";
 import { ask } from "../ask.js";
@@ -151,15 +151,12 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
     (signal) => loadPages(filter, pages, signal),
     EVERY_MS,
   );
-  const [held, setHeld] = useState<{
-    readonly key: string;
-    readonly runs: readonly RunRow[];
-    readonly more: boolean;
-  }>();
+  const [held, setHeld] = useState<LoadedRuns & { readonly key: string }>();
   useEffect(() => {
     if (value !== undefined) setHeld({ key, ...value });
   }, [value]);
   const shown = isTopKnown && held?.key === key ? held : undefined;
+  const isLastPage = pages * MAX_RUNS_PAGE >= MAX_RUNS_LISTED;
   return (
     <section aria-label="All runs">
       <Fault error={error} />
@@ -172,15 +169,13 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
             items={shown.runs}
             rowHeight={ROW_HEIGHT}
             keyOf={({ runId, workflowId }) => `${workflowId} ${runId}`}
-            onEnd={
-              shown.more && pages * MAX_RUNS_PAGE <= shown.runs.length ? () => setPages(pages + 1) : undefined
-            }
+            onEnd={shown.more && shown.pages === pages && !isLastPage ? () => setPages(pages + 1) : undefined}
           >
             {(run) => <Row run={run} now={now} />}
           </VirtualList>
           <p class="small muted" role="status">
             {shown.runs.length}{" "}
-            {shown.more ? "newest runs; scroll for more" : shown.runs.length === 1 ? "run" : "runs"}
+            {shown.more ? wordsOfMore(isLastPage) : shown.runs.length === 1 ? "run" : "runs"}
           </p>
         </>
       )}
@@ -188,7 +183,18 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
   );
 }
 
-async function loadPages(filter: RunsFilter, pages: number, signal: AbortSignal) {
+function wordsOfMore(isLastPage: boolean): string {
+  return isLastPage ? "newest runs; filter for older ones" : "newest runs; scroll for more";
+}
+
+interface LoadedRuns {
+  readonly runs: readonly RunRow[];
+  readonly more: boolean;
+  /** How many were asked for. Their runs may be fewer than that: one that stands on two of them counts once. */
+  readonly pages: number;
+}
+
+async function loadPages(filter: RunsFilter, pages: number, signal: AbortSignal): Promise<LoadedRuns> {
   const days = Number(filter.since);
   const narrowed = {
     ...narrowingOf(filter),
@@ -207,7 +213,7 @@ async function loadPages(filter: RunsFilter, pages: number, signal: AbortSignal)
     for (const run of answer.runs) runs.set(`${run.workflowId} ${run.runId}`, run);
     ({ more } = answer);
   }
-  return { runs: [...runs.values()], more };
+  return { runs: [...runs.values()], more, pages };
 }
 
 function narrowingOf(filter: RunsFilter) {
