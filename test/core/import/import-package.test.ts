@@ -135,11 +135,11 @@ describe("an imported package", () => {
   });
 
   test("is told of with what it needs, what it calls and where its config comes from", () => {
-    expect(made.needs.map(({ name, covered, places }) => [name, covered, places])).toEqual([
-      ["shell", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
-      ["git", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
-      ["web", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
-      ["subagents", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+    expect(made.needs.map(({ name, places }) => [name, places])).toEqual([
+      ["shell", ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["git", ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["web", ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["subagents", ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
     ]);
     expect(made.calls).toEqual([
       { name: "bmad-taste", folder: "_bmad/core/skills/bmad-taste" },

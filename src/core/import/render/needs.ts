@@ -7,8 +7,6 @@ import { type SourceTree, folderOf } from "../source/source-tree.js";
 /** Something that a run of the package will be asked to do. */
 export interface Need {
   readonly name: "shell" | "git" | "web" | "subagents" | "mcp";
-  /** Whether the tools that agents have cover it. */
-  readonly covered: boolean;
   /** The first places that ask for it, `file:line`. */
   readonly places: readonly string[];
   /** What the run does instead. */
@@ -20,31 +18,26 @@ const MAX_PLACES = 5;
 const ASKS: readonly (Omit<Need, "places"> & { readonly asks: RegExp })[] = [
   {
     name: "shell",
-    covered: false,
     asks: /\b(?:python3?|uv run|npm|npx|yarn|pnpm|bash|pytest|node) [\w./{-]|\bRun: `|\brun the (?:tests?|command|script)|\bshell\b|\bterminal\b|\bexecute (?:the )?(?:tests?|command|script)|(?:^|[\s:(])!`[\w./[]/i,
     instead: "the model says what to run, or does by hand what the script would do",
   },
   {
     name: "git",
-    covered: false,
     asks: /\bgit (?:diff|log|status|add|commit|rev-parse|show|stash|checkout|branch|worktree|init)\b|\bcommit the changes\b|\bworking tree\b/i,
     instead: "paste a diff or name the files when the run asks",
   },
   {
     name: "web",
-    covered: false,
     asks: /\bweb ?-?search|\bsearch (?:the|for .{1,40} on the) (?:web|internet)|\bbrowse the web\b|\bfetch (?:the )?(?:url|page)|\bweb (?:research|browsing)\b|\binternet\b/i,
     instead: "the model says that it works from what it knows and what the project holds",
   },
   {
     name: "subagents",
-    covered: false,
     asks: /\bsub-?agents?\b|\bsub-?process(?:es)?\b|\btask tool\b|\bagent team\b/i,
     instead: "the model does their work itself, one after the other",
   },
   {
     name: "mcp",
-    covered: false,
     asks: /\bmcp__\w+__\w/,
     instead:
       "the model does without, unless the settings name their servers and tools.mcp in agents.json allows them",

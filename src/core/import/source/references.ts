@@ -124,40 +124,35 @@ export class References {
     );
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inOwnFolder(rest);
-    if (variable === PLUGIN_ROOT) return this.inPlugin(rest);
-    const inNamed = this.inNamedFolder(variable, rest);
-    if (inNamed !== undefined) return inNamed;
     if (PROJECT_ROOT.has(variable)) return this.installed(rest);
     if (INSTALLED.test(text)) return this.installed(text);
-    const asInstalled = this.inSkillsFolder(text);
-    if (asInstalled !== undefined) return asInstalled;
-    const [, atHome] = AT_HOME.exec(text) ?? [];
-    if (atHome !== undefined) return this.inRepository(atHome);
+    const path = this.inNamedFolder(variable, rest) ?? this.inSkillsFolder(text) ?? this.inRepository(text);
+    if (path !== undefined) return { kind: "file", path };
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
     return this.inTree([folderOf(this.file), this.entryFolder], text);
   }
 
   /** `~/.claude/skills/tea/pots.md`, wherever the skill `tea` is installed: its file, where that is there, of this skill or another one. */
-  private inSkillsFolder(text: string): Target | undefined {
+  private inSkillsFolder(text: string): string | undefined {
     const own = `skills/${nameOf(this.entryFolder)}/`;
     const at = this.entryFolder === "" ? -1 : `/${text}`.lastIndexOf(`/${own}`);
     const path = `${this.entryFolder}/${text.slice(at + own.length)}`;
-    if (at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)) return { kind: "file", path };
+    if (at !== -1 && nameOf(path) !== "SKILL.md" && this.tree.has(path)) return path;
     const [, skill = "", rest = ""] = OF_SKILL_AT_HOME.exec(text) ?? [];
     return skill === "" ? undefined : this.inSkill(skill, rest);
   }
 
   /** A file of another skill that is at hand, the one in the nearest folder of that name; what begins it is called, and not read so. */
-  private inSkill(skill: string, rest: string): Target | undefined {
+  private inSkill(skill: string, rest: string): string | undefined {
     if (isEntryName(nameOf(rest))) return undefined;
     const path = this.tree.endingLike(`${skill}/${rest}`, this.file) ?? "";
     const isThere = `/${path}`.endsWith(`/${skill}/${rest}`);
     const begin = `${path.slice(0, -rest.length)}SKILL.md`;
-    return isThere && this.tree.has(begin) ? { kind: "file", path } : undefined;
+    return isThere && this.tree.has(begin) ? path : undefined;
   }
 
   /** `cup/references/rim.md`, from where all skills lie. Another one's steps are its own. */
-  private inOtherSkill(text: string): Target | undefined {
+  private inOtherSkill(text: string): string | undefined {
     const [, skill = "", rest = ""] =
       /^([\w-]{1,80})\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80})$/.exec(text) ?? [];
     return skill === "" || /^(?:steps?|\w+-steps|steps-\w+)\//.test(rest)
@@ -166,7 +161,8 @@ export class References {
   }
 
   /** `{SKILL_DIR}/x`, `{skillsRoot}/tea/x`: what many call a skill's own folder, and that of all skills. A file that is there is meant. */
-  private inNamedFolder(variable: string, rest: string): Target | undefined {
+  private inNamedFolder(variable: string, rest: string): string | undefined {
+    if (variable === PLUGIN_ROOT) return this.inPlugin(rest);
     const name = variable.replaceAll(/[-_]/g, "").toLowerCase();
     if (/^skills(?:dir|root|folder)$/.test(name)) {
       const [skill = "", ...names] = rest.split("/");
@@ -174,24 +170,26 @@ export class References {
     }
     if (!/^skill(?:dir|root|folder)$/.test(name) || isEntryName(nameOf(rest))) return undefined;
     const path = joinPath(this.entryFolder, rest);
-    return path.ok && this.tree.has(path.value) ? { kind: "file", path: path.value } : undefined;
+    return path.ok && this.tree.has(path.value) ? path.value : undefined;
   }
 
   /** `~/.claude/kit/brew.md`: where a repository that is installed so has that file, the one with the whole path. */
-  private inRepository(rest: string): Target {
-    const path = nameOf(rest) === "SKILL.md" ? undefined : this.tree.endingLike(rest, this.file);
-    return path !== undefined && `/${path}`.endsWith(`/${rest}`) ? { kind: "file", path } : OTHER;
+  private inRepository(text: string): string | undefined {
+    const [, rest = ""] = AT_HOME.exec(text) ?? [];
+    if (rest === "" || nameOf(rest) === "SKILL.md") return undefined;
+    const path = this.tree.endingLike(rest, this.file);
+    return `/${path}`.endsWith(`/${rest}`) ? path : undefined;
   }
 
   /** The path in the nearest folder above the workflow that has it. */
-  private inPlugin(rest: string): Target {
+  private inPlugin(rest: string): string | undefined {
     let folder = this.entryFolder;
     for (let level = 0; level < MAX_LEVELS_UP && folder !== ""; level += 1) {
       folder = folderOf(folder);
       const path = folder === "" ? rest : `${folder}/${rest}`;
-      if (this.tree.has(path)) return { kind: "file", path };
+      if (this.tree.has(path)) return path;
     }
-    return OTHER;
+    return undefined;
   }
 
   /** Replaces variables of the front matter that stand at the beginning, again and again. */
@@ -262,14 +260,12 @@ export class References {
       if (!rest.endsWith("/") && this.tree.has(page)) return { kind: "file", path: page };
     }
     const path = first ?? rest;
-    const alike = this.tree.spelledLike(path);
-    if (alike !== undefined) return { kind: "file", path: alike };
-    const inSkill = this.inSkillAbove(rest);
-    if (inSkill !== undefined) return { kind: "file", path: inSkill };
-    const inOther = this.inOtherSkill(rest);
-    if (inOther !== undefined) return inOther;
-    const inOwn = this.belowOwnFolder(rest);
-    if (inOwn !== undefined) return { kind: "file", path: inOwn };
+    const meant =
+      this.tree.spelledLike(path) ??
+      this.inSkillAbove(rest) ??
+      this.inOtherSkill(rest) ??
+      this.belowOwnFolder(rest);
+    if (meant !== undefined) return { kind: "file", path: meant };
     if (!path.endsWith(".md") || isPlaceholder(rest)) return OTHER;
     const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
     if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
