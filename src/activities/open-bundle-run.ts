@@ -2,6 +2,7 @@ import { basename, posix } from "node:path";
 import type { OpenRunInput } from "../contract/activities.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { agentPlace } from "../core/bundle/agent-place.js";
 import { pickCommand } from "../core/bundle/bundle-agent.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -81,8 +82,8 @@ export async function savedOutputs(bundles: BundleHost, runId: string): Promise<
 
 /** What the agent is called in settings and logs: by its file, or by the one of a file's agents that is named. */
 function agentIdOf(agentFile: string): string {
-  const [, named] = /\.json#([^#/\\]+)$/i.exec(agentFile) ?? [];
-  return named ?? basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, "");
+  const { path, agent } = agentPlace(agentFile);
+  return agent ?? basename(path).replace(/(\.agent)?\.[a-z]+$/i, "");
 }
 
 /** Whether the conversation of a run ends with words to its user. */

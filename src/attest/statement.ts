@@ -3,6 +3,7 @@ import { parseJsonText } from "../core/json-text.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { sha256Schema } from "../core/sha256.js";
 import { excerpt } from "../core/text.js";
+import { utf8In } from "../core/written-text.js";
 
 export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
@@ -139,7 +140,9 @@ export type RunPredicate = z.infer<typeof predicateSchema>;
 
 /** What an envelope holds, parsed. Unknown fields are let through, as in-toto has it. Throws an `Error` that names the field. */
 export function parseStatement(payload: Uint8Array): RunStatement {
-  const read = parseJsonText(textOf(payload), MAX_VALUES);
+  const text = utf8In(payload);
+  if (text === undefined) throw noStatement([], "is no UTF-8");
+  const read = parseJsonText(text, MAX_VALUES);
   if (!read.ok) throw noStatement(read.path, read.message);
   const parsed = statementSchema.safeParse(read.value);
   if (parsed.success) return parsed.data;
@@ -149,14 +152,6 @@ export function parseStatement(payload: Uint8Array): RunStatement {
 
 /** Far more than a run has that keeps to its limits. */
 const MAX_VALUES = 10_000_000;
-
-function textOf(payload: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(payload);
-  } catch {
-    throw noStatement([], "is no UTF-8");
-  }
-}
 
 function noStatement(path: readonly PropertyKey[], message: string): Error {
   const place = path.map(String).join(".") || "its root";

@@ -45,7 +45,7 @@ export type { ForkRun } from "./changes/asked-changes.js";
 export type { RunQuestion } from "./runs/next-question.js";
 export type { OpenQuestion, QuestionEvent } from "./questions.js";
 export type { RunRequest } from "./runs/run-start.js";
-export { type ListedRun, type RunFilter, fits } from "./runs/list-runs.js";
+export type { ListedRun, RunFilter } from "./runs/list-runs.js";
 export type { KnownStore, Polling } from "./stores/stores.js";
 
 export interface InterlockClientOptions {

@@ -54,6 +54,11 @@ export function jsonIn(text: string): JsonValue | undefined {
   }
 }
 
+/** JSON as people read it in a file. */
+export function jsonFile(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
 /** How many bytes a value has as JSON, in UTF-8. */
 export function jsonBytes(value: unknown): number {
   return utf8Length(JSON.stringify(value));

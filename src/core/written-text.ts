@@ -8,10 +8,16 @@ export type WrittenText = { readonly text: string } | { readonly problem: string
 export function writtenText(bytes: Uint8Array): WrittenText {
   if (isUtf16(bytes))
     return { problem: "is UTF-16 text, as some editors and shells of Windows save it: save it as UTF-8" };
+  const text = utf8In(bytes);
+  return text === undefined ? { problem: "is not UTF-8 text: save it in that encoding" } : { text };
+}
+
+/** The text that bytes are in UTF-8, without the mark of their order; undefined where they are none. */
+export function utf8In(bytes: Uint8Array | ArrayBuffer | DataView): string | undefined {
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return { problem: "is not UTF-8 text: save it in that encoding" };
+    return undefined;
   }
 }
 

@@ -35,8 +35,7 @@ async function checkRegistered(
   const remove = `interlock project remove ${shellWord(path)}`;
   const problem = await unusable(path, wanted);
   if (problem !== undefined) return failed(name, problem, `Mend it, or take it off the list: ${remove}`);
-  const kinds = ["directory", "file"] as const;
-  if (kinds.some((kind) => roots.permit(path, wanted, { kind }).ok)) return undefined;
+  if (roots.permits(path, wanted)) return undefined;
   const entry = await stat(path, { bigint: true });
   if (entry.isDirectory() && String(entry.ino) !== inode) {
     const again = `If runs may work there: interlock project add ${shellWord(path)}. If not: ${remove}`;

@@ -1,5 +1,6 @@
 import { closeSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { jsonFile } from "../core/json.js";
 import { z } from "zod";
 import { openOwnFile, readOwnFileSync } from "../store/disk/own-file.js";
 
@@ -75,7 +76,7 @@ export function writeServerRecord(files: ServerFiles, record: ServerRecord): voi
   rmSync(temporary, { force: true });
   const fd = openOwnFile(temporary, "create");
   try {
-    writeFileSync(fd, `${JSON.stringify(record, null, 2)}\n`);
+    writeFileSync(fd, jsonFile(record));
   } finally {
     closeSync(fd);
   }

@@ -117,6 +117,5 @@ export function projectsOf(store: Store): Result<JsonAnswers["read.projects"]> {
 /** `exchanged`: what lies there is not what was registered. Registered again, it is. */
 function stateOf(store: Store, { path, access }: RegisteredRoot): "ok" | "missing" | "exchanged" {
   if (identityOf(path) === undefined) return "missing";
-  const kinds = ["directory", "file"] as const;
-  return kinds.some((kind) => store.roots.permit(path, access, { kind }).ok) ? "ok" : "exchanged";
+  return store.roots.permits(path, access) ? "ok" : "exchanged";
 }

@@ -1,4 +1,4 @@
-import { type Bounded, bounded } from "../contract/bounded.js";
+import { bounded } from "../contract/bounded.js";
 import {
   MAX_TEXT_CHARS,
   MAX_WRITES,
@@ -12,6 +12,7 @@ import { diffGraphState } from "../core/graph-state/diff.js";
 import type { StateDiffItem, StateSnapshotState } from "../core/graph-state/schemas.js";
 import { objectOf } from "../core/json.js";
 import { excerpt } from "../core/text.js";
+import { utf8In } from "../core/written-text.js";
 import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -78,15 +79,8 @@ export async function contentOf(
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
   const bytes = opened.value.files.blobs.read(asked.sha256);
-  return ok({ text: bytes === undefined ? null : textOf(bytes) });
-}
-
-function textOf(bytes: Uint8Array): Bounded | null {
-  try {
-    return bounded(new TextDecoder("utf-8", { fatal: true }).decode(bytes), MAX_TEXT_CHARS);
-  } catch {
-    return null; // no UTF-8
-  }
+  const text = bytes && utf8In(bytes);
+  return ok({ text: text === undefined ? null : bounded(text, MAX_TEXT_CHARS) });
 }
 
 /** The state document, now or after a visit. Faults: `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED`, `ENOENT`, `E_INTERNAL`. */

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, jsonFile } from "../core/json.js";
 import type { OutputTarget } from "./outputs.js";
 import { type Scalar, type StepDeclaration, type VariableDeclaration, oneLine } from "./step-declaration.js";
 
@@ -26,7 +26,7 @@ export function isRehearsalText(text: string): boolean {
 export function placeholder(target: OutputTarget, facts: PlaceholderFacts): string {
   switch (formatOf(target.path)) {
     case "json":
-      return `${JSON.stringify(asData(target, facts), null, 2)}\n`;
+      return jsonFile(asData(target, facts));
     case "jsonl":
       return `${JSON.stringify(asData(target, facts))}\n`;
     case "yaml":

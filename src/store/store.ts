@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import { jsonFile } from "../core/json.js";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
 import { syncDirectory, writeFileAtomic } from "./disk/atomic-file.js";
@@ -143,7 +144,7 @@ function lockOf(dir: string): string {
 }
 
 async function writeIdentity(path: string, identity: z.infer<typeof identitySchema>): Promise<void> {
-  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
+  await writeFileAtomic(path, jsonFile(identity));
 }
 
 async function readOrMakeIdentity(dir: string, taskQueue: string, runs: RunManager) {

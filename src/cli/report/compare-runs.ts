@@ -1,6 +1,7 @@
 import { structuredPatch } from "diff";
 import { ReadRefused, type StoreReader } from "../../contract/reads.js";
 import { wholeFile } from "../../client/stores/store-reader.js";
+import { utf8In } from "../../core/written-text.js";
 import { read } from "../session/run-folder.js";
 import type { OutcomeArtifact, RunOutcome } from "./run-outcome.js";
 
@@ -93,11 +94,10 @@ async function textOf(
   if (now?.sha256 !== sha256) return { notShown: "what the run has written is no longer kept" };
   if ((now.bytes ?? 0) > MAX_CHARS) return { notShown: "it is too long to be compared" };
   try {
-    const bytes = await wholeFile(reader.bytes("read.artifact", { run, path }));
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    const text = utf8In(await wholeFile(reader.bytes("read.artifact", { run, path })));
+    return text === undefined ? { notShown: "it is no text" } : { text };
   } catch (error) {
     if (error instanceof ReadRefused) return { notShown: error.message };
-    if (error instanceof TypeError) return { notShown: "it is no text" };
     throw error;
   }
 }

@@ -4,7 +4,6 @@ import { usable } from "../terminal/output.js";
 
 /** Registers what somebody names on the store's own machine, unless it is permitted already. Throws `UsageError`. */
 export async function registerRoot(store: Store, path: string, access: Access): Promise<void> {
-  const kinds = ["directory", "file"] as const;
-  if (kinds.some((kind) => store.roots.permit(path, access, { kind }).ok)) return;
+  if (store.roots.permits(path, access)) return;
   usable(await store.roots.add(path, access));
 }

@@ -3,6 +3,7 @@ import { join, relative, resolve, sep, posix } from "node:path";
 import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
+import { agentPlace } from "../../core/bundle/agent-place.js";
 import { isThere } from "../../store/disk/is-there.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { sessionIdProblem } from "../../store/runs/bundle-run.js";
@@ -167,9 +168,7 @@ async function registerRoots(store: Store, request: StartBundleRun): Promise<voi
   await registerRoot(store, projectRoot, "write");
   await registerRoot(store, bundleRoot, "read");
   if (coreRoot !== undefined) await registerRoot(store, coreRoot, "read");
-  if (agentFile !== undefined) {
-    await registerRoot(store, agentFile.replace(/(\.json)#[^#/\\]+$/iu, "$1"), "read");
-  }
+  if (agentFile !== undefined) await registerRoot(store, agentPlace(agentFile).path, "read");
   if (outputRoot === undefined) return;
   try {
     await makeFolders(outputRoot);

@@ -10,6 +10,7 @@ import type { Agent } from "../../core/package/schemas.js";
 import { type Question, asksForBudget } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { defined } from "../../core/defined.js";
+import { utf8In } from "../../core/written-text.js";
 import { type PackageListing, readPackageFile } from "../../store/packages/package-files.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { type RunView, followRun } from "../follow/follow.js";
@@ -130,10 +131,9 @@ async function runOnce(
     ...failureIn(state),
     async textOf(path) {
       try {
-        const bytes = await wholeFile(reader.bytes("read.artifact", { run: run.runId, path }));
-        return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+        return utf8In(await wholeFile(reader.bytes("read.artifact", { run: run.runId, path })));
       } catch (error) {
-        if (error instanceof ReadRefused || error instanceof TypeError) return undefined;
+        if (error instanceof ReadRefused) return undefined;
         throw error;
       }
     },

@@ -6,6 +6,7 @@ import {
   type ValueBudget,
   functionTool,
   parseToolArguments,
+  wellFormed,
 } from "../tools/tool-arguments.js";
 
 /** The tools of a bundle run (contracts §13). Their names are as existing instructions spell them. */
@@ -29,10 +30,7 @@ const readArguments = z.strictObject({
 });
 const saveArguments = z.strictObject({
   file_path: z.string().min(1).describe("{session-folder}/name, or just the name. Directories are made."),
-  content: z
-    .string()
-    .refine((content) => content.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it")
-    .describe("The whole new content, UTF-8."),
+  content: wellFormed.describe("The whole new content, UTF-8."),
 });
 const preloadArguments = z.strictObject({
   workflow_path: z.string().min(1).describe("The workflow.yaml, as RUN_DIRECTIVE or a command names it."),

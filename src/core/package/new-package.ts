@@ -1,14 +1,17 @@
-import type { JsonObject } from "../json.js";
+import { type JsonObject, jsonFile } from "../json.js";
 import { CHOICE, END, GATE, MEND, RESULT, type WantedPackage } from "./wanted-package.js";
 
 /** The files of a package by path. Ask `wantedProblem` first. */
 export function newPackage(wanted: WantedPackage): ReadonlyMap<string, string> {
   const nodes = planNodes(wanted);
   return new Map([
-    ["bmad.json", json(manifestOf(wanted))],
-    ["agents.json", json({ schemaVersion: "1.1", agents: wanted.agents.map((id) => agentOf(id, wanted)) })],
+    ["bmad.json", jsonFile(manifestOf(wanted))],
+    [
+      "agents.json",
+      jsonFile({ schemaVersion: "1.1", agents: wanted.agents.map((id) => agentOf(id, wanted)) }),
+    ],
     ["workflow.md", workflowOf(wanted, nodes)],
-    ["workflow.graph.json", json(graphOf(nodes))],
+    ["workflow.graph.json", jsonFile(graphOf(nodes))],
     ...nodes.map((node) => [fileOf(node), stepOf(node)] as const),
     ["tests/walk.yaml", testOf(wanted)],
   ]);
@@ -271,8 +274,4 @@ function frontMatter(head: JsonObject): readonly string[] {
     "---",
     "",
   ];
-}
-
-function json(value: JsonObject): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -17,6 +17,11 @@ export interface ArgumentSpec {
   readonly parameters: z.ZodType;
 }
 
+/** A text that UTF-8 can hold. */
+export const wellFormed = z
+  .string()
+  .refine((text) => text.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it");
+
 /** How many values may still be looked at. */
 export interface ValueBudget {
   left: number;

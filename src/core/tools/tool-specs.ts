@@ -10,6 +10,7 @@ import {
   type ValueBudget,
   functionTool,
   parseToolArguments,
+  wellFormed,
 } from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
@@ -51,9 +52,6 @@ const searchArguments = z.strictObject({
   after: z.int().min(0).max(20).optional().describe("Lines of context after a match. Default 1."),
   maxMatches: z.int().min(1).max(500).optional().describe("Default 50."),
 });
-const wellFormed = z
-  .string()
-  .refine((text) => text.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it");
 const writeArguments = z.strictObject({
   path: aliasPath,
   content: wellFormed.describe(

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, fsync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { type HeldLock, NO_LOCK } from "./fenced-lock.js";
 import { openOwnFile, openOwnFolder } from "./own-file.js";
+import { removeIfPresent } from "./remove-leftover.js";
 import { syncWritten } from "./sync-together.js";
 
 /**
@@ -48,7 +49,7 @@ export async function writeFileAtomic(
     renameSync(temporary, path);
     failpoint("file.renamed");
   } catch (error) {
-    removeIfThere(temporary);
+    removeIfPresent(temporary);
     throw error;
   }
   await syncDirectory(dirname(path));
@@ -58,12 +59,12 @@ export async function writeFileAtomic(
 /** Removes what interrupted calls of `writeFileAtomic` have left of this file. The caller holds the file's lock. */
 export function removeTemporaries(path: string, temporaries = dirname(path)): void {
   const left = temporariesIn(temporaries);
-  for (const { file, temporary } of left) if (file === basename(path)) removeIfThere(temporary);
+  for (const { file, temporary } of left) if (file === basename(path)) removeIfPresent(temporary);
 }
 
 /** The same of all files of a directory. The caller holds the lock of them all. */
 export function removeAllTemporaries(directory: string): void {
-  for (const { temporary } of temporariesIn(directory)) removeIfThere(temporary);
+  for (const { temporary } of temporariesIn(directory)) removeIfPresent(temporary);
 }
 
 function temporariesIn(directory: string): readonly { readonly file: string; readonly temporary: string }[] {
@@ -96,13 +97,5 @@ export async function syncDirectory(path: string): Promise<void> {
     await syncFile(fd);
   } finally {
     closeSync(fd);
-  }
-}
-
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // it was never made
   }
 }

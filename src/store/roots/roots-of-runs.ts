@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { agentPlace } from "../../core/bundle/agent-place.js";
 import type { RegisteredRoot } from "./roots.js";
 import { realPathOf } from "./root-places.js";
 import type { RunManager } from "../runs/run-manager.js";
@@ -21,7 +22,7 @@ export async function rootsOfRuns(
     if (bundle === undefined) continue;
     add(bundle.bundleRoot, "read");
     add(bundle.coreRoot, "read");
-    add(bundle.agentFile?.replace(/(\.json)#[^#/\\]+$/iu, "$1"), "read");
+    if (bundle.agentFile !== undefined) add(agentPlace(bundle.agentFile).path, "read");
     if (!root.ok || bundle.outputRoot !== join(root.value, "artifacts")) add(bundle.outputRoot, "write");
   }
   return found;

@@ -1,5 +1,6 @@
-import { type Stats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { mayPass, readingWords, systemCode, unreadNow } from "../../core/system-code.js";
@@ -28,6 +29,7 @@ import {
   parentsOf,
   realPathNow,
   realPathOf,
+  saidNow,
   withoutSlash,
 } from "./root-places.js";
 
@@ -173,6 +175,11 @@ export class Roots {
     return orUnread(() => this.permitNow(path, access, options));
   }
 
+  /** Whether a directory or an agent's file may be opened. */
+  permits(path: string, access: Access): boolean {
+    return (["directory", "file"] as const).some((kind) => this.permit(path, access, { kind }).ok);
+  }
+
   private permitNow(path: unknown, access: Access, options: PermitOptions): Result<PermittedRoot> {
     const { kind = "directory", isReal = false } = options;
     const problem = shapeProblem(path);
@@ -213,7 +220,7 @@ export class Roots {
         if (this.forbids(path) !== undefined || roots.get(path)?.access === "write") continue;
         roots.set(path, entryOf(path, access, now));
       }
-      await writeFileAtomic(this.file, textOf([...roots.values()]), lock);
+      await writeFileAtomic(this.file, jsonFile({ roots: [...roots.values()] }), lock);
     });
   }
 
@@ -290,7 +297,7 @@ export class Roots {
   }
 
   private async change(make: (roots: readonly RegisteredRoot[]) => readonly RegisteredRoot[]): Promise<void> {
-    await this.locked((lock) => writeFileAtomic(this.file, textOf(make(this.list())), lock));
+    await this.locked((lock) => writeFileAtomic(this.file, jsonFile({ roots: make(this.list()) }), lock));
   }
 
   private locked(action: Parameters<typeof withFileLock<void>>[1]): Promise<void> {
@@ -327,10 +334,6 @@ function orUnread<T>(look: () => Result<T>): Result<T> {
     if (!mayPass(systemCode(error))) throw error;
     return fail("E_INTERNAL", readingWords(error));
   }
-}
-
-function textOf(roots: readonly RegisteredRoot[]): string {
-  return `${JSON.stringify({ roots }, undefined, 2)}\n`;
 }
 
 function unregistered(path: string, why: string): Failed {
@@ -374,13 +377,7 @@ function shapeProblem(path: unknown): string | undefined {
 }
 
 function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
-  let entry: Stats | undefined;
-  try {
-    entry = statSync(real, { throwIfNoEntry: false });
-  } catch (error) {
-    if (mayPass(systemCode(error))) throw error;
-    return false;
-  }
+  const entry = saidNow(() => statSync(real, { throwIfNoEntry: false }));
   if (entry === undefined) return kind === "maybe";
   return kind === "file" ? entry.isFile() : entry.isDirectory();
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isSha256 } from "../../core/sha256.js";
 import { mayPass, systemCode } from "../../core/system-code.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "../disk/own-file.js";
+import { removeIfPresent } from "../disk/remove-leftover.js";
 import { sha256 } from "../disk/sha256.js";
 
 /**
@@ -33,11 +34,7 @@ export class Blobs {
       }
       renameSync(temporary, path);
     } catch {
-      try {
-        rmSync(temporary, { force: true });
-      } catch {
-        // nothing was written
-      }
+      removeIfPresent(temporary);
     }
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
@@ -153,7 +154,7 @@ async function changeManifest(
     return fail("E_WRITE_LIMIT", `A session holds ${MAX_FILES} files at most. Put more into one file.`);
   }
   const isLonger = next.files.length > known.value.files.length;
-  if (isLonger && Buffer.byteLength(textOf(next)) > MAX_MANIFEST_BYTES - ROOM_BYTES) {
+  if (isLonger && Buffer.byteLength(jsonFile(next)) > MAX_MANIFEST_BYTES - ROOM_BYTES) {
     return fail(
       "E_WRITE_LIMIT",
       "The names of the session's files are too long together. Save under a shorter one, or put more into one file.",
@@ -199,16 +200,12 @@ export function endManifestWrites(place: SessionPlace): void {
   if (isOwnFolder(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
 }
 
-function textOf(manifest: SessionManifest): string {
-  return `${JSON.stringify(manifest, undefined, 2)}\n`;
-}
-
 async function writeManifest(
   directory: string,
   manifest: SessionManifest,
   lock: HeldLock = NO_LOCK,
 ): Promise<void> {
   const path = join(directory, MANIFEST_NAME);
-  await writeFileAtomic(path, textOf(manifest), lock);
+  await writeFileAtomic(path, jsonFile(manifest), lock);
   await chmod(path, 0o644); // it lies among the user's own files
 }

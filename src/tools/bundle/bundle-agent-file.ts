@@ -5,6 +5,7 @@ import {
   agentOfYaml,
   readAgentMarkup,
 } from "../../core/bundle/bundle-agent.js";
+import { agentPlace } from "../../core/bundle/agent-place.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
@@ -57,7 +58,7 @@ function readAgentsJson(name: string, text: string): Result<readonly [BundleAgen
 
 /** The agent a run works with: the only one of a file, or the one named after a `#`. */
 export async function loadAgent(agentFile: string): Promise<Result<BundleAgent>> {
-  const [, path = agentFile, wanted] = /^(.*\.json)#([^#/\\]+)$/i.exec(agentFile) ?? [];
+  const { path, agent: wanted } = agentPlace(agentFile);
   const agents = await readAgentFile(path);
   if (!agents.ok) return agents;
   const names = agents.value.map((agent) => agent.name);

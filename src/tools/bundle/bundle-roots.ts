@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { agentPlace } from "../../core/bundle/agent-place.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
 import type { PermittedRoot, Roots } from "../../store/roots/roots.js";
@@ -48,9 +49,10 @@ function pathOf(permitted: Result<PermittedRoot>): Result<string> {
 
 /** The real path of an agent's file, with the agent that is named in it. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND`. */
 export function permittedAgent(roots: Roots, agentFile: string): Result<string> {
-  const [, path = agentFile, agentId = ""] = /^(.*\.json)(#[^#/\\]+)$/isu.exec(agentFile) ?? [];
+  const { path, agent } = agentPlace(agentFile);
   const permitted = roots.permit(path, "read", { kind: "file" });
-  if (permitted.ok) return ok(permitted.value.path + agentId);
+  if (permitted.ok)
+    return ok(agent === undefined ? permitted.value.path : `${permitted.value.path}#${agent}`);
   if (permitted.error.code !== "E_PROJECT_INVALID") return permitted;
   return fail("E_AGENT_NOT_FOUND", `The agent file ${excerpt(basename(path))} cannot be read.`);
 }

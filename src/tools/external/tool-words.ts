@@ -1,3 +1,5 @@
+import { utf8In } from "../../core/written-text.js";
+
 /** What a tool has returned as a text for the model: a text as it is, anything else as JSON, with what JSON does not have as near as it goes. */
 export function answerText(answer: unknown): string {
   if (typeof answer === "string") return answer;
@@ -37,11 +39,7 @@ function isBytes(value: unknown): value is Bytes {
 
 /** A file that was read and not decoded is a text, as a rule. */
 function bytesText(bytes: Bytes): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return `[${bytes.byteLength} bytes that are no text]`;
-  }
+  return utf8In(bytes) ?? `[${bytes.byteLength} bytes that are no text]`;
 }
 
 /** Nothing of it is left: a stream, an answer of HTTP whose body nobody has read. What has fields without a value, or says itself how it is JSON, is whole. */

@@ -7,16 +7,12 @@ import { isSha256 } from "../../core/sha256.js";
 import { type AliasPath, describeAliasPath } from "../../core/tools/alias-path.js";
 import { foldName } from "../../core/tools/name-rules.js";
 import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-lock.js";
+import { removeIfPresent } from "../../store/disk/remove-leftover.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { syncWritten } from "../../store/disk/sync-together.js";
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
-import {
-  makeTemporaryFile,
-  removeAbandonedFile,
-  removeIfPresent,
-  removeUnnoted,
-} from "../sandbox/temporary-file.js";
+import { makeTemporaryFile, removeAbandonedFile, removeUnnoted } from "../sandbox/temporary-file.js";
 import { type Workspace, mountOf } from "../sandbox/workspace.js";
 import { type WriteTarget, openWriteTarget, syncDirectory } from "../sandbox/write-target.js";
 import { MAX_HASHED_BYTES, hashFile, readPinned } from "./read.js";

@@ -6,6 +6,7 @@ import { isBelow } from "../../core/import/source/references.js";
 import { defined } from "../../core/defined.js";
 import { isDenied, mayPass, requireSystemCode } from "../../core/system-code.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../../core/tools/name-rules.js";
+import { utf8In } from "../../core/written-text.js";
 import { isThere } from "../../store/disk/is-there.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
@@ -194,12 +195,15 @@ class TreeReader {
     if (this.files.size >= MAX_FILES || this.bytes >= MAX_BYTES) return false;
     try {
       const bytes = await readPackageFile(this.root, path, MAX_FILE_BYTES);
-      this.files.set(path, new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-      this.bytes += bytes.length;
+      const text = utf8In(bytes);
+      if (text === undefined) this.leftOut.set(path, "unread");
+      else {
+        this.files.set(path, text);
+        this.bytes += bytes.length;
+      }
     } catch (error) {
-      if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
-      const isClosed = error instanceof PackageFileRefused && isDenied(error.code);
-      this.leftOut.set(path, isClosed ? "denied" : "unread");
+      if (!(error instanceof PackageFileRefused)) throw error;
+      this.leftOut.set(path, isDenied(error.code) ? "denied" : "unread");
     }
     return true;
   }

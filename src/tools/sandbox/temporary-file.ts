@@ -1,20 +1,12 @@
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  openSync,
-  readdirSync,
-  unlinkSync,
-  write,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fchmodSync, fchownSync, openSync, readdirSync, write, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { syncFile } from "../../store/disk/atomic-file.js";
 import { SMALL_BYTES, openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
+import { removeIfPresent } from "../../store/disk/remove-leftover.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
@@ -204,14 +196,5 @@ function readNote(noteFile: string): Note | "torn" | undefined {
     return noteSchema.parse(JSON.parse(text));
   } catch {
     return "torn";
-  }
-}
-
-/** Removes a file, as far as possible: what cannot be removed must not hide the error that led here. */
-export function removeIfPresent(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // not there any more, or not ours to remove
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type KnownStore, type ListedRun, fits } from "../../../src/client/client.js";
+import type { KnownStore, ListedRun } from "../../../src/client/client.js";
+import { fits } from "../../../src/client/runs/list-runs.js";
 import { theOnly, isName } from "../../../src/cli/session/find-project.js";
 import { chooseStore, notPolledSince, standingOf } from "../../../src/cli/session/known-stores.js";
 import { UsageError } from "../../../src/cli/terminal/output.js";

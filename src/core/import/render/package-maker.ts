@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.js";
+import { type JsonObject, jsonFile } from "../../json.js";
 import { excerpt } from "../../text.js";
 import { type ConfigValues, usable } from "./config-values.js";
 import { type Layers, valueUnder } from "../source/customization.js";
@@ -98,7 +98,7 @@ export class PackageMaker {
     const rules = this.rulesFor(this.graph.document, this.document);
     const body = this.document.written.map((line) => rewriteLine(line, rules));
     files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
-    if (this.custom !== undefined) files.set(CUSTOMIZATION, `${JSON.stringify(this.custom, undefined, 2)}\n`);
+    if (this.custom !== undefined) files.set(CUSTOMIZATION, jsonFile(this.custom));
     const isAlone = this.graph.nodes.every((path) => path === this.graph.document);
     files.set("workflow.md", renderWorkflow(name, isAlone ? IN_ITS_STEP : body));
     const entryNodeId = this.ids.get(this.graph.startsAt) ?? "";

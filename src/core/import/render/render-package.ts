@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.js";
+import { type JsonObject, jsonFile } from "../../json.js";
 import { renderYaml } from "../../documents/yaml-to-json.js";
 import { excerpt } from "../../text.js";
 import { type SourceText, withoutMarks } from "../source/source-text.js";
@@ -81,7 +81,7 @@ export function renderGraph(
     })),
     edges,
   };
-  return json(graph);
+  return jsonFile(graph);
 }
 
 export function renderManifest(
@@ -90,7 +90,7 @@ export function renderManifest(
   description: string,
   wholeRunConversation: boolean,
 ): string {
-  return json({
+  return jsonFile({
     schemaVersion: "1.1",
     name,
     version,
@@ -158,7 +158,7 @@ export function renderAgents(
     },
     tools: { fs: { enabled: true, maxReadBytes: 400_000, maxWriteBytes: 1_000_000 } },
   };
-  return json({ schemaVersion: "1.1", agents: [agent] });
+  return jsonFile({ schemaVersion: "1.1", agents: [agent] });
 }
 
 function roleOf(source: SourceText): { readonly role: string; readonly goal: string } {
@@ -181,8 +181,4 @@ export function titleOf(source: SourceText, otherwise: string): string {
       !isCode && /^#{1,3}\s/.test(text) && source.written.at(number - last - 1)?.startsWith("#") === true,
   );
   return excerpt(withoutMarks(heading?.text ?? ""), 120) || otherwise;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
