@@ -21,9 +21,9 @@ export class Blobs {
   keep(bytes: Uint8Array): void {
     const hash = sha256(bytes);
     const path = join(this.dir, hash);
-    if (this.read(hash) !== undefined) return;
     const temporary = join(this.dir, `.tmp-${hash}-${hash.slice(0, 12)}`);
     try {
+      if (this.read(hash) !== undefined) return;
       mkdirSync(this.dir, { recursive: true, mode: 0o700 });
       rmSync(temporary, { force: true }); // of an attempt that was cut short: it is made again
       const fd = openOwnFile(temporary, "create");

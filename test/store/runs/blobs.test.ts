@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Blobs } from "../../../src/store/runs/blobs.js";
 import { sha256 } from "../../../src/store/disk/sha256.js";
 import { namesListed } from "../../fakes/names-listed.js";
@@ -38,4 +38,15 @@ test("looks at none of the others to keep one more", async () => {
   for (let other = 0; other < 100; other += 1) blobs.keep(Buffer.from(`content ${other}`));
   expect(await namesListed(() => blobs.keep(bytes))).toBe(0);
   expect(blobs.read(hash)).toEqual(bytes);
+});
+
+test("a content that cannot be looked at now is not kept, and the write it came from has succeeded", async () => {
+  const blobs = new Blobs(await temporaryDirectory());
+  const away = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+  const look = vi.spyOn(blobs, "read").mockImplementation(() => {
+    throw away;
+  });
+  expect(() => blobs.keep(bytes)).not.toThrow();
+  look.mockRestore();
+  expect(blobs.read(hash)).toBeUndefined();
 });
