@@ -141,7 +141,7 @@ async function closedByTemporal(
 ): Promise<string[]> {
   if (runs.length === 0) return [];
   if (session !== undefined) return closedOf(session, runs);
-  const { withTemporal } = await import("../session/run-session.js");
+  const { withTemporal } = await import("../session/temporal-session.js");
   return withTemporal({ config, store }, (place) => closedOf(place.session, runs)).catch((error: unknown) => {
     if (error instanceof CommandError) return []; // nobody can say that they are closed
     throw error;

@@ -29,8 +29,8 @@ import {
   printNote,
 } from "../terminal/output.js";
 import { sinceOf } from "../report/run-filter.js";
-import { referenceOf, withTemporal } from "../session/run-session.js";
-import type { TemporalSession } from "../session/temporal-session.js";
+import { referenceOf } from "../session/run-session.js";
+import { type TemporalSession, withTemporal } from "../session/temporal-session.js";
 import { temporalWords } from "../../client/temporal/temporal-words.js";
 import { someAtOnce } from "../../core/some-at-once.js";
 

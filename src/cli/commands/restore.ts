@@ -6,9 +6,9 @@ import { lookAround } from "../session/environment.js";
 import { localReader } from "../session/readers.js";
 import { type GoOnOptions, goOn, requestOf } from "../start/go-on.js";
 import { CommandError, EXIT, type ExitCode, UsageError, printJson, printNote } from "../terminal/output.js";
-import { referenceOf, withTemporal } from "../session/run-session.js";
+import { referenceOf } from "../session/run-session.js";
 import { reportDetached } from "../follow/follow-and-report.js";
-import type { TemporalSession } from "../session/temporal-session.js";
+import { type TemporalSession, withTemporal } from "../session/temporal-session.js";
 import { wordsOf } from "../../core/system-code.js";
 import { noWorkerHint } from "../session/standstill-words.js";
 

@@ -17,20 +17,10 @@ import { pollings } from "./known-stores.js";
 import { isPruned, notFound, NoSuchRun, noSuchRun } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { remoteReader } from "./remote-reader.js";
-import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
-import { interruption } from "../terminal/interruption.js";
+import { type StoreSession, type TemporalSession, sessionAt, withTemporal } from "./temporal-session.js";
 import { taskFailureWords } from "./standstill-words.js";
 import type { PendingWork } from "../../client/runs/pending-work.js";
 import { failureWords, waitsForWorker, workWords } from "./work-words.js";
-
-/** What a command about runs works with. */
-export interface StoreSession {
-  readonly config: Config;
-  /** Undefined where none stands here. */
-  readonly store: Store | undefined;
-  readonly session: TemporalSession;
-  readonly signal: AbortSignal;
-}
 
 /** What a command about one run works with. */
 export interface RunSession extends StoreSession {
@@ -115,20 +105,6 @@ async function storeOfLost(session: TemporalSession, runId: string): Promise<Els
     const own = places.find(({ client }) => client.taskQueue === configured);
     return own && { session: own, reader: remoteReader(own) }; // it says itself why it does not tell
   });
-}
-
-/** Opens Temporal for a command, and closes it afterwards. */
-export async function withTemporal<T>(
-  { config, store }: Pick<StoreSession, "config" | "store">,
-  action: (place: StoreSession) => Promise<T>,
-): Promise<T> {
-  const signal = interruption();
-  const session = await openTemporalSession(config, store, signal);
-  try {
-    return await action({ config, store, session, signal });
-  } finally {
-    await session.close();
-  }
 }
 
 /**

@@ -32,7 +32,7 @@ export async function withStore<T>(
     printNote(noStoreWords(config));
     return none(config);
   }
-  const { withTemporal } = await import("./run-session.js");
+  const { withTemporal } = await import("./temporal-session.js");
   const { remoteReader } = await import("./remote-reader.js");
   const done = await withTemporal({ config, store }, async ({ session }) => {
     const reader = remoteReader(session);

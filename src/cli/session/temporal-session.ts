@@ -19,6 +19,7 @@ import { mayLive } from "../../worker/worker-identity.js";
 import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../../worker.js";
 import { isNobodyThere, noStoreWords } from "./environment.js";
+import { interruption } from "../terminal/interruption.js";
 import { UsageError, CommandError, NoTemporal, printNote } from "../terminal/output.js";
 import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
@@ -80,6 +81,29 @@ export async function openTemporalSession(
     return await open(config, store, signal, patience);
   } catch (error) {
     throw signal.aborted ? calledOff(error) : error;
+  }
+}
+
+/** What a command about runs works with. */
+export interface StoreSession {
+  readonly config: Config;
+  /** Undefined where none stands here. */
+  readonly store: Store | undefined;
+  readonly session: TemporalSession;
+  readonly signal: AbortSignal;
+}
+
+/** Opens Temporal for a command, and closes it afterwards. */
+export async function withTemporal<T>(
+  { config, store }: Pick<StoreSession, "config" | "store">,
+  action: (place: StoreSession) => Promise<T>,
+): Promise<T> {
+  const signal = interruption();
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    return await action({ config, store, session, signal });
+  } finally {
+    await session.close();
   }
 }
 

@@ -10,8 +10,7 @@ import { type ExitCode, UsageError } from "../terminal/output.js";
 import { remoteReader } from "../session/remote-reader.js";
 import { followBegun } from "./go-on.js";
 import type { FollowOptions, PreparedRun } from "../follow/follow-and-report.js";
-import type { StoreSession } from "../session/run-session.js";
-import { openTemporalSession, sessionAt } from "../session/temporal-session.js";
+import { type StoreSession, openTemporalSession, sessionAt } from "../session/temporal-session.js";
 import { interruption } from "../terminal/interruption.js";
 
 /** Where a run is started, and how it is followed. */
