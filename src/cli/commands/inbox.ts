@@ -24,7 +24,6 @@ import { filterOf } from "../report/run-filter.js";
 import { shortName } from "../report/run-rows.js";
 import { type Column, tableLines } from "../terminal/table.js";
 import { timeOf } from "../terminal/time-of-day.js";
-import { interruption } from "../terminal/interruption.js";
 
 interface InboxOptions {
   readonly watch?: boolean;
@@ -44,8 +43,7 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
   const { config, store } = await lookAround();
   const project = options.project;
   const filter = await filterOf(defined({ project }), new Date());
-  const isServing = await isTemporalThere(config, store);
-  if (isServing) return withClient(config, store, options, filter);
+  if (await isTemporalThere(config, store)) return fromTemporal({ config, store }, options, filter);
   if (options.store !== undefined || options.watch === true) {
     throw new UsageError("--store and --watch ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
@@ -68,17 +66,13 @@ async function noteUnknown(
   if (unknown !== undefined) printNote(unknown);
 }
 
-async function withClient(
-  config: Config,
-  store: Store | undefined,
+async function fromTemporal(
+  place: { readonly config: Config; readonly store: Store | undefined },
   options: InboxOptions,
   wanted: QuestionFilter,
 ): Promise<ExitCode> {
-  const { openTemporalSession } = await import("../session/temporal-session.js");
-  const signal = interruption();
-  const session = await openTemporalSession(config, store, signal);
-  try {
-    const { client } = session;
+  const { withTemporal } = await import("../session/temporal-session.js");
+  return withTemporal(place, async ({ session: { client }, store, signal }) => {
     const chosen =
       options.store === undefined ? undefined : chooseStore(await knownStores(client, store), options.store);
     const filter = { ...wanted, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
@@ -92,9 +86,7 @@ async function withClient(
     show(questions, options);
     if (questions.length === 0) await noteUnknown(client, store, options.project);
     return EXIT.done;
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 async function watch(

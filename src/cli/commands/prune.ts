@@ -1,4 +1,4 @@
-import { counted } from "../../core/text.js";
+import { counted, ended as asSentence } from "../../core/text.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import { hasCode } from "../../client/temporal/interlock-error.js";
 import { type ExecutionStanding, standingOf } from "../../client/runs/execution-status.js";
@@ -382,8 +382,4 @@ async function unlessDamaged(action: () => Promise<ExitCode>): Promise<ExitCode>
       cause: error,
     });
   }
-}
-
-function asSentence(text: string): string {
-  return text.endsWith(".") ? text : `${text}.`;
 }

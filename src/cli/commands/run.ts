@@ -24,8 +24,7 @@ import {
   followAndReport,
   reportDetached,
 } from "../follow/follow-and-report.js";
-import { openTemporalSession } from "../session/temporal-session.js";
-import { interruption } from "../terminal/interruption.js";
+import { withTemporal } from "../session/temporal-session.js";
 import { noWorkerHint } from "../session/standstill-words.js";
 
 interface BeginOptions extends ModelChoice, FollowOptions {
@@ -101,9 +100,7 @@ async function runPrepared(
   const config = configFor(configured, options);
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);
-  const signal = interruption();
-  const session = await openTemporalSession(config, store, signal);
-  try {
+  return withTemporal({ config, store }, async ({ session, signal }) => {
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await prepared.start(session.client);
@@ -127,8 +124,6 @@ async function runPrepared(
     if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
     const choice = { json, waitForAnswers: options.waitForAnswers, isShared: isPolled };
     const reader = localReader(store, config);
-    return await followAndReport({ session, store, reader, run, signal }, prepared, choice);
-  } finally {
-    await session.close();
-  }
+    return followAndReport({ session, store, reader, run, signal }, prepared, choice);
+  });
 }

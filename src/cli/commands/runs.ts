@@ -33,7 +33,6 @@ import { excerpt } from "../../core/text.js";
 import { tableLines } from "../terminal/table.js";
 import { directoryName } from "../../core/run/listed-texts.js";
 import { isOverPhase } from "../../core/run/phase.js";
-import { interruption } from "../terminal/interruption.js";
 
 /** What a listing is made from. */
 interface Sources {
@@ -115,13 +114,10 @@ function listOf<T>(item: T | undefined): readonly T[] {
 }
 
 async function fromTemporal(config: Config, sources: Sources, options: RunsOptions): Promise<Listing> {
-  const { openTemporalSession } = await import("../session/temporal-session.js");
-  const session = await openTemporalSession(config, sources.store, interruption());
-  try {
-    return await listing(session.client, sources, options);
-  } finally {
-    await session.close();
-  }
+  const { withTemporal } = await import("../session/temporal-session.js");
+  return withTemporal({ config, store: sources.store }, ({ session }) =>
+    listing(session.client, sources, options),
+  );
 }
 
 async function listing(client: InterlockClient, sources: Sources, options: RunsOptions): Promise<Listing> {

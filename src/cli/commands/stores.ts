@@ -19,7 +19,6 @@ import {
 } from "../terminal/output.js";
 import { type Column, tableLines } from "../terminal/table.js";
 import type { JsonChoice } from "../options/common-options.js";
-import { interruption } from "../terminal/interruption.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", max: 60, gives: true },
@@ -38,21 +37,16 @@ export async function storesCommand(options: JsonChoice): Promise<ExitCode> {
   if (!(await isTemporalThere(config, store))) {
     throw new UsageError("Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
-  const { openTemporalSession } = await import("../session/temporal-session.js");
-  const session = await openTemporalSession(config, store, interruption());
-  let stores: readonly StoreStanding[];
-  try {
-    const { client } = session;
+  const { withTemporal } = await import("../session/temporal-session.js");
+  const stores = await withTemporal({ config, store }, async ({ session: { client } }) => {
     const own = (await client.stores()).some(({ storeId }) => storeId === store?.storeId) ? store : undefined;
     const known = await knownStores(client, own);
     const polled = await pollings(
       client,
       known.map(({ taskQueue }) => taskQueue),
     );
-    stores = known.map((each) => standingOf(each, polled.get(each.taskQueue)));
-  } finally {
-    await session.close();
-  }
+    return known.map((each) => standingOf(each, polled.get(each.taskQueue)));
+  });
   if (options.json === true) printJson(stores);
   else if (stores.length === 0) print("No store is known to this Temporal. A worker makes its store known.");
   else for (const line of tableLines(COLUMNS, stores.map(cellsOf), outputWidth())) print(line);

@@ -2,8 +2,8 @@ import { lookAround } from "../session/environment.js";
 import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
 import { EXIT, type ExitCode, print } from "../terminal/output.js";
 import { startPage } from "../serve/start-page.js";
-import { openTemporalSession } from "../session/temporal-session.js";
-import { interruption, untilStopped } from "../terminal/interruption.js";
+import { type StoreSession, withTemporal } from "../session/temporal-session.js";
+import { untilStopped } from "../terminal/interruption.js";
 
 interface UiOptions {
   readonly port?: string;
@@ -15,18 +15,14 @@ interface UiOptions {
 /** `interlock ui`: serves the page until Ctrl-C. It needs Temporal, and neither a store nor a worker of its own. */
 export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCode> {
   const place = { ...portOf(port), ...hostOf(host), isOpened: open };
-  const { config, store } = await lookAround();
-  const signal = interruption();
-  const session = await openTemporalSession(config, store, signal, { serves: true });
-  try {
-    const page = await startPage(session, { config, store }, place);
+  const served = async ({ session, signal, ...here }: StoreSession): Promise<ExitCode> => {
+    const page = await startPage(session, here, place);
     print("Stop with Ctrl-C.");
     await untilStopped(signal);
     await page.close();
     return EXIT.done;
-  } finally {
-    await session.close();
-  }
+  };
+  return withTemporal(await lookAround(), served, { serves: true });
 }
 
 function hostOf(text: string | undefined): { readonly host?: string } {

@@ -47,7 +47,7 @@ export function whereAsked({ temporal }: Config, store: Store | undefined): stri
 export async function storeAtHand(options?: OpenOptions): Promise<{ config: Config; store: Store }> {
   const config = loadConfig();
   if ((await readStoreIdentity(config.storeDir)) === undefined) {
-    throw new UsageError(`There is no store in ${config.storeDir}. INTERLOCK_STORE says where it is.`);
+    throw new UsageError(noStoreWords(config));
   }
   return { config, store: await storeOf(config, options) };
 }

@@ -97,9 +97,10 @@ export interface StoreSession {
 export async function withTemporal<T>(
   { config, store }: Pick<StoreSession, "config" | "store">,
   action: (place: StoreSession) => Promise<T>,
+  patience: Patience = {},
 ): Promise<T> {
   const signal = interruption();
-  const session = await openTemporalSession(config, store, signal);
+  const session = await openTemporalSession(config, store, signal, patience);
   try {
     return await action({ config, store, session, signal });
   } finally {
