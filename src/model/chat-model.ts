@@ -1,12 +1,9 @@
-import { barredPort } from "../core/barred-port.js";
-import { isHeaderValue } from "../core/header-value.js";
-import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
-import type { ProviderPart } from "../core/run/provider-part.js";
 import { excerpt } from "../core/text.js";
 import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } from "./answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
-import { type Dialect, OPENAI_URL, dialectOf } from "./dialects.js";
+import { dialectOf } from "./dialects.js";
+import { endpointOf, headersFor, redirected } from "./endpoint.js";
 import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
 import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
@@ -23,13 +20,12 @@ import {
   errorInAnswer,
   refusedByProvider,
   timedOut,
-  unusableEndpoint,
-  unusableKey,
 } from "./model-error.js";
 import { MAX_LOOKED_AT, isOfThoughts, isPage, readProviderError } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 import { withRefusedCall } from "./refused-call.js";
+import { withoutKey } from "./without-key.js";
 
 /** What a chat model may be given. */
 export interface ChatModelOptions {
@@ -293,26 +289,6 @@ async function* eachOf(pieces: readonly string[]): AsyncGenerator<string> {
   yield* pieces;
 }
 
-/** A path below the base URL, whose query stays one. Throws a `ModelError` for one that cannot be used. */
-export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" | "models"): URL {
-  const url = parseUrl(baseUrl ?? OPENAI_URL);
-  if (url === undefined) throw unusableEndpoint("The model's base URL is not a URL. Correct it.");
-  if (url.username !== "" || url.password !== "") {
-    throw unusableEndpoint(
-      "The model's base URL holds a user name or a password. Take them out of it, and give the key on its own.",
-    );
-  }
-  const barred = barredPort(url);
-  if (barred !== undefined) throw unusableEndpoint(`The model's base URL ${barred}.`);
-  // The address of the completions is often given whole.
-  url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/${path}`;
-  return url;
-}
-
-function parseUrl(text: string, base?: string): URL | undefined {
-  return URL.canParse(text, base) ? new URL(text, base) : undefined;
-}
-
 function parseBody(text: string, status: number, refusing: Refusing): unknown {
   if (/^[{[]/.test(text.trimStart())) return parseAnswer(text);
   if (isPage(text)) throw answeredWithPage(status, text, refusing.apiKey);
@@ -326,71 +302,4 @@ function parseBody(text: string, status: number, refusing: Refusing): unknown {
     },
     refusing,
   );
-}
-
-/** Following one would hand the prompt to whoever it names. */
-function redirected(response: WireAnswer, from: URL): Error {
-  const location = response.headers.get("location") ?? "";
-  const host = location === "" ? "" : (parseUrl(location, from.href)?.host ?? "");
-  return unusableEndpoint(
-    `The model endpoint answered ${response.status}, a redirect to ${host === "" ? "nowhere" : excerpt(host)}. Redirects are not followed: set the base URL to where the model really answers.`,
-  );
-}
-
-/** What each request has, the key with it. */
-export function headersFor(
-  { apiKey }: ModelSettings,
-  { keyHeader, headers }: Dialect,
-): Record<string, string> {
-  if (apiKey !== undefined && !isHeaderValue(apiKey)) throw unusableKey();
-  const value = /authorization$/i.test(keyHeader) ? `Bearer ${apiKey}` : apiKey;
-  return {
-    ...headers,
-    accept: "application/json",
-    "content-type": "application/json",
-    ...(value === undefined || apiKey === undefined ? {} : { [keyHeader]: value }),
-  };
-}
-
-/** An answer longer than this in all is looked through for the key as it is, and not for its encodings. */
-const LONGEST_LOOKED_THROUGH = 16 * 1024;
-
-/** What a model says is written down: the key with which it was asked is not. */
-function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer {
-  if (apiKey === undefined || !isSecretInTexts(apiKey)) return answer;
-  const texts = answer.toolCalls.flatMap(({ id, name, argumentsJson }) => [id, name, argumentsJson]);
-  const length = [answer.content, ...texts].reduce((sum, text) => sum + text.length, 0);
-  const clean = (text: string): string =>
-    length > LONGEST_LOOKED_THROUGH ? text.replaceAll(apiKey, "<secret>") : redactKey(text, apiKey);
-  return {
-    ...answer,
-    content: clean(answer.content),
-    model: clean(answer.model.slice(0, MAX_PROVIDER_NAME_CHARS)),
-    finishReason: clean(answer.finishReason.slice(0, MAX_PROVIDER_NAME_CHARS)),
-    toolCalls: answer.toolCalls.map((call) => ({
-      id: clean(call.id),
-      name: clean(call.name),
-      argumentsJson: clean(call.argumentsJson),
-    })),
-    ...(answer.refusal === undefined
-      ? {}
-      : { refusal: { ...answer.refusal, words: clean(answer.refusal.words) } }),
-    ...(answer.provider === undefined ? {} : { provider: providerWithoutKey(answer.provider, apiKey) }),
-  };
-}
-
-/** Of names that a provider gives. */
-const MAX_PROVIDER_NAME_CHARS = 1_000;
-
-/** As of the answer; where a provider's own fields are long, the key as it is and as JSON has it is all that is taken out of them. */
-function providerWithoutKey(provider: ProviderPart, apiKey: string): ProviderPart {
-  const json = JSON.stringify(provider);
-  const escaped = JSON.stringify(apiKey).slice(1, -1);
-  const isLong = json.length > LONGEST_LOOKED_THROUGH;
-  if (isLong && !json.includes(escaped)) return provider;
-  // The same, with other texts.
-  if (isLong) return JSON.parse(json.replaceAll(escaped, "<secret>")) as ProviderPart;
-  return JSON.parse(json, (_, value: unknown) =>
-    typeof value === "string" ? redactKey(value, apiKey) : value,
-  ) as ProviderPart;
 }

@@ -1,7 +1,7 @@
 import { answerOrNone, fieldsOf } from "./answer-json.js";
 import { readText } from "./bounded-body.js";
 import type { ModelSettings } from "./chat.js";
-import { endpointOf, headersFor } from "./chat-model.js";
+import { endpointOf, headersFor } from "./endpoint.js";
 import { dialectOf } from "./dialects.js";
 import { send } from "./send.js";
 
