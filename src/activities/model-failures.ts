@@ -1,6 +1,7 @@
 import { ApplicationFailure, type Info } from "@temporalio/activity";
 import type { ModelTurnInput } from "../contract/activities.js";
 import { defined } from "../core/defined.js";
+import { NewestKept } from "../core/newest-kept.js";
 import { beyondBackoff } from "../core/retry-delay.js";
 import { modelLabel } from "../core/run/run-model.js";
 import type { ModelSettings } from "../model/chat.js";
@@ -8,9 +9,11 @@ import { ModelError } from "../model/model-error.js";
 import { keyMissing } from "./run-models.js";
 import { executionOf } from "./run-scope.js";
 
+const MAX_KEYLESS_TURNS = 1_000;
+
 /** Turns, and the sentences that say what is missing. */
 export class Keyless {
-  private readonly turns = new Map<string, string>();
+  private readonly turns = new NewestKept<string, string>(MAX_KEYLESS_TURNS);
 
   /** Why this worker cannot take the turn; undefined where it may ask. */
   why(input: ModelTurnInput): string | undefined {
@@ -18,13 +21,9 @@ export class Keyless {
   }
 
   note(input: ModelTurnInput, missing: string): void {
-    const [oldest] = this.turns.keys();
-    if (oldest !== undefined && this.turns.size >= MAX_KEYLESS_TURNS) this.turns.delete(oldest);
     this.turns.set(turnKey(input), missing);
   }
 }
-
-const MAX_KEYLESS_TURNS = 1_000;
 
 /** What a turn is known by in this worker: of a run, for one of its models. Two entries may ask the same one in different ways. */
 export function turnKey({ run, visit, turn, model }: ModelTurnInput): string {

@@ -3,6 +3,7 @@ import { canonicalJson } from "../core/canonical-json.js";
 import { boundsProblem } from "../core/json-bounds.js";
 import { type JsonObject, type JsonValue, isList } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
+import { sayingOnce } from "../core/saying-once.js";
 import { placesOf } from "../core/find-text.js";
 import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
@@ -35,9 +36,6 @@ type DescribedTool = z.infer<typeof toolSchema>;
 /** Processes that work in projects: the idle one that was not used for longest is ended for one more. */
 const MAX_PROJECT_CONNECTIONS = 32;
 
-/** Sentences that are not said again. */
-const MAX_SAID = 1_000;
-
 /** Of the tools that the settings name and that are not there. */
 const MAX_NAMED = 5;
 
@@ -55,6 +53,7 @@ export function mcpTools(options: McpOptions): ToolSource {
   const connections = new Map<string, Connection>();
   /** What was made of a list, which may be long: it is asked for at each turn and each call. */
   const made = new WeakMap<readonly unknown[], readonly ExternalTool[]>();
+  /** A list is asked for anew after each call that is refused. */
   const tellOnce = sayingOnce(options.note);
 
   function connectionTo(name: string, server: McpServer, projectRoot: string): Connection {
@@ -114,16 +113,6 @@ export function mcpTools(options: McpOptions): ToolSource {
     async close() {
       await Promise.all([...connections.values()].map((connection) => connection.close()));
     },
-  };
-}
-
-/** A list is asked for anew after each call that is refused: what is wrong with it is said once. */
-function sayingOnce(say: (sentence: string) => void): (sentence: string) => void {
-  const said = new Set<string>();
-  return (sentence) => {
-    if (said.has(sentence)) return;
-    if (said.size < MAX_SAID) said.add(sentence);
-    say(sentence);
   };
 }
 

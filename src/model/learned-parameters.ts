@@ -1,3 +1,4 @@
+import { NewestKept } from "../core/newest-kept.js";
 import { fieldsOf, objectsOf } from "./answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import { type Body, type ToForm, answersIn, guessesFor, oneRule, takingTurns } from "./guessed-forms.js";
@@ -214,7 +215,7 @@ const MAX_REMEMBERED = 1_000;
 
 /** What models have said so, for the life of a worker. */
 export class LearnedParameters {
-  private readonly known = new Map<string, Learned>();
+  private readonly known = new NewestKept<string, Learned>(MAX_REMEMBERED);
 
   of(endpoint: string, model: string): Learned {
     return this.known.get(keyOf(endpoint, model)) ?? NOTHING;
@@ -233,7 +234,6 @@ export class LearnedParameters {
 
   /** As it was known at some time. */
   keep(endpoint: string, model: string, learned: Learned): void {
-    if (this.known.size >= MAX_REMEMBERED) this.known.clear();
     this.known.set(keyOf(endpoint, model), learned);
   }
 }

@@ -26,6 +26,7 @@ import { watchWork } from "../follow/watch-work.js";
 import { webLinkOf } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import { shortRunId } from "../../core/run/run-id.js";
+import { sayingOnce } from "../../core/saying-once.js";
 import { shellName } from "../../core/text.js";
 import { interruption } from "../terminal/interruption.js";
 import { noWorkerHint } from "../session/standstill-words.js";
@@ -98,7 +99,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
   const reader = session.embedded ? place.reader : patientReader(place.reader, stop);
   const here = known === undefined ? undefined : ending(run, stop, once);
   const watchedRun = known === undefined ? session.client.handle(await run.identify()) : run;
-  const say = saidOnce(printNote);
+  const say = sayingOnce(printNote);
   const source: EventSource = {
     reader,
     run: watchedRun.runId,
@@ -107,7 +108,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
       // A store that refuses to be asked does not change its mind.
       if (!hasAnswered && fault.details?.["nobodyAnswers"] !== true) return false;
       if (!(await once(() => isOpen(session.client.temporal, watchedRun)))) return false;
-      say(fault);
+      say(fault.message);
       return true;
     },
   };
@@ -138,15 +139,6 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     await here?.settled;
     await working;
   }
-}
-
-/** Each sentence once. */
-function saidOnce(say: (sentence: string) => void): (fault: { readonly message: string }) => void {
-  const said = new Set<string>();
-  return ({ message }) => {
-    if (!said.has(message)) say(message);
-    said.add(message);
-  };
 }
 
 /** A run of this machine: its log is a file, and Temporal says when it is over. */

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { compareBuild } from "semver";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
+import { NewestKept } from "../../core/newest-kept.js";
 import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
 import { isPackageId, mayBeCalled, packageIdOf } from "../../core/package/package-id.js";
@@ -90,7 +91,11 @@ const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 class DirectoryPackageStore implements PackageStore {
   private readonly packagesDir: string;
   private readonly lockFile: string;
-  private readonly opened = new Map<string, { readonly stamp: string; readonly loaded: LoadedPackage }>();
+  /** Those that were used last. */
+  private readonly opened = new NewestKept<
+    string,
+    { readonly stamp: string; readonly loaded: LoadedPackage }
+  >(MAX_OPEN_PACKAGES);
 
   constructor(storeDir: string) {
     this.packagesDir = join(storeDir, "packages");
@@ -308,12 +313,8 @@ class DirectoryPackageStore implements PackageStore {
     return { packageId, name: manifest.name, version: manifest.version, dir };
   }
 
-  /** Keeps the packages that were used last. */
   private remember(packageId: string, stamp: string, loaded: LoadedPackage): LoadedPackage {
-    this.opened.delete(packageId);
     this.opened.set(packageId, { stamp, loaded });
-    const oldest = this.opened.keys().next().value;
-    if (this.opened.size > MAX_OPEN_PACKAGES && oldest !== undefined) this.opened.delete(oldest);
     return loaded;
   }
 }

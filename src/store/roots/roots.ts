@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
+import { NewestKept } from "../../core/newest-kept.js";
 import { mayPass, readingWords, systemCode, unreadNow } from "../../core/system-code.js";
 import { excerpt, shellWord, utf8Length } from "../../core/text.js";
 import {
@@ -99,7 +100,7 @@ export class Roots {
   private readonly file: string;
   private readonly policy: RootPolicy;
   /** Which directories are in no forbidden place, and how long that is taken for true, by `performance.now()`. */
-  private readonly freeUntil = new Map<string, number>();
+  private readonly freeUntil = new NewestKept<string, number>(MOST_FREE);
   private readonly rootsIn = keepingLast(
     (text): readonly RegisteredRoot[] => fileSchema.parse(JSON.parse(text)).roots,
   );
@@ -247,7 +248,6 @@ export class Roots {
     const now = performance.now();
     if (now < (this.freeUntil.get(key) ?? 0)) return undefined;
     const forbidden = this.forbids(real);
-    if (this.freeUntil.size >= MOST_FREE) this.freeUntil.clear();
     if (forbidden === undefined) this.freeUntil.set(key, now + FREE_MS);
     return forbidden;
   }

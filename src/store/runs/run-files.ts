@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { NewestKept } from "../../core/newest-kept.js";
 import { AuditLog, type AuditObserver } from "./audit-log.js";
 import { Blobs } from "./blobs.js";
 import { Boundaries } from "./boundaries.js";
@@ -41,7 +42,7 @@ export class RunFiles {
   readonly claim: HeldLock;
   private readonly stateLock: FencedLock;
   private readonly conversationLock: FencedLock;
-  private readonly conversations = new Map<string, Conversation>();
+  private readonly conversations = new NewestKept<string, Conversation>(KNOWN_CONVERSATIONS);
 
   constructor(dir: string, execution?: number, onRecorded?: AuditObserver) {
     this.dir = dir;
@@ -75,8 +76,6 @@ export class RunFiles {
     const path = join(this.dir, "conversation", `${name}.jsonl`);
     const conversation = new Conversation(path, join(this.dir, "conversation.lock"), this.claim);
     this.conversations.set(name, conversation);
-    const [oldest = ""] = this.conversations.keys();
-    if (this.conversations.size > KNOWN_CONVERSATIONS) this.conversations.delete(oldest);
     return conversation;
   }
 

@@ -8,6 +8,7 @@ import { findNode } from "../../core/package/graph.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { effectiveNodeId } from "../../core/state/transition-guard.js";
 import { excerpt } from "../../core/text.js";
+import { NewestKept } from "../../core/newest-kept.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type CreateRunRequest, idOf, problemOf } from "./create-request.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
@@ -28,6 +29,8 @@ import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 import { readingWords, systemCode } from "../../core/system-code.js";
 
+const MAX_OPENED = 500;
+
 const projectSchema = z.object({ root: z.string() });
 
 /** What a store holds, as far as it can be read. */
@@ -40,7 +43,7 @@ export interface RunSurvey {
 export class RunManager {
   private readonly projectsDir: string;
   private readonly packages: PackageStore;
-  private readonly opened = new Map<string, RunFiles>();
+  private readonly opened = new NewestKept<string, RunFiles>(MAX_OPENED);
   private readonly roots = new Map<string, string>();
   /** One for each project, so that each line is read once. */
   private readonly indexes = new Map<string, RunIndex>();
@@ -299,7 +302,7 @@ export class RunManager {
       standsThere(files.stateDir); // throws where it cannot be looked at: that there is none, nobody has said then
       return runNotFound(runId);
     }
-    this.remember(key, files);
+    this.opened.set(key, files);
     return ok(files);
   }
 
@@ -345,12 +348,6 @@ export class RunManager {
     return new RunFiles(join(this.projectsDir, projectId, "runs", runId), execution, (line, seq) => {
       this.observers.tell(line, seq, runId);
     });
-  }
-
-  private remember(key: string, files: RunFiles): void {
-    this.opened.set(key, files);
-    const oldest = this.opened.keys().next().value;
-    if (this.opened.size > 500 && oldest !== undefined) this.opened.delete(oldest);
   }
 }
 

@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { NewestKept } from "../../core/newest-kept.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { realPathNow, saidNow } from "../../store/roots/root-places.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
@@ -82,9 +83,11 @@ async function permitRun(store: Store, { run, bundle }: BundleRun) {
   return ok({ project: project.value, own: own.value, core: core?.value, session: session.value });
 }
 
+const MAX_KNOWN = 500;
+
 /** Finds runs; what a run was made with never changes, so it is looked up once. */
 function runFinder(store: Store): BundleRuns["find"] {
-  const known = new Map<string, BundleRun>();
+  const known = new NewestKept<string, BundleRun>(MAX_KNOWN);
   return async (runId, execution) => {
     const key = `${runId}/${execution ?? ""}`;
     const before = known.get(key);
@@ -97,8 +100,6 @@ function runFinder(store: Store): BundleRuns["find"] {
     if (!files.ok) return files;
     const found = { run: run.value, bundle, files: files.value, execution };
     known.set(key, found);
-    const oldest = known.keys().next().value;
-    if (known.size > 500 && oldest !== undefined) known.delete(oldest);
     return ok(found);
   };
 }

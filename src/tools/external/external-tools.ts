@@ -1,4 +1,5 @@
 import type { ModelCall } from "../../core/tools/model-call.js";
+import { sayingOnce } from "../../core/saying-once.js";
 import { withOwnNames } from "../../core/tools/argument-names.js";
 import {
   type ExternalToolSpec,
@@ -32,15 +33,14 @@ function plainName(name: string): string {
 /** All external tools that a worker has, from wherever they come. */
 export class ExternalTools {
   private readonly sources: readonly ToolSource[];
-  private readonly note: (sentence: string) => void;
-  private readonly noted = new Set<string>();
+  private readonly noteOnce: (sentence: string) => void;
   /** What was found of each, since it is asked at each turn and each call. */
   private readonly checked = new WeakMap<ExternalTool, CheckedTool>();
 
   /** `note` is told, once each, of tools that are not offered, for the operator. */
   constructor(sources: readonly ToolSource[], note: (sentence: string) => void) {
     this.sources = sources;
-    this.note = note;
+    this.noteOnce = sayingOnce(note);
   }
 
   /** What an agent is offered now, in the order of the names. Throws `NotReached`. */
@@ -105,15 +105,7 @@ export class ExternalTools {
     }
     return offered;
   }
-
-  private noteOnce(sentence: string): void {
-    if (this.noted.has(sentence) || this.noted.size > MAX_NOTES) return;
-    this.noted.add(sentence);
-    this.note(sentence);
-  }
 }
-
-const MAX_NOTES = 1_000;
 
 type CheckedTool = { readonly tool: ExternalTool; readonly bytes: number } | { readonly problem: string };
 
