@@ -61,7 +61,7 @@ describe("what a later version has written beside what is known here stays where
   });
 
   test("in what a run was begun with, when it goes on, and in a bundle run's manifest", async () => {
-    const request = new RunRequestFile(dir);
+    const request = new RunRequestFile(dir, NO_LOCK);
     await request.keep("graph", { project: "p" });
     await add(LATER, "run.json");
     await request.keep("graph", { resume: true, limits: { turns: 3 } });
@@ -85,7 +85,7 @@ describe("what a later version has written beside what is known here stays where
 test("what a later version has said in a conversation, in a form that is not known here, is passed over", async () => {
   await mkdir(join(dir, "c"));
   const path = join(dir, "c", "visit-1.jsonl");
-  const open = () => new Conversation(path, join(dir, "c", "conversation.lock"));
+  const open = () => new Conversation(path, join(dir, "c", "conversation.lock"), NO_LOCK);
   const user = { type: "user" as const, id: "u", nodeId: "n", text: "words" };
   await open().append([user]);
   await appendFile(path, `${JSON.stringify({ type: "thought", visit: 1 })}\n{"type":"assistant"}\n{}\n`);

@@ -22,7 +22,7 @@ export class LineTooLong extends Error {}
 
 export interface AppendLogOptions {
   /** Of the log's lock. */
-  readonly owner?: HeldLock | undefined;
+  readonly owner?: HeldLock;
   /** Where several logs share a lock: replaces all of them by copies. */
   readonly takeOver?: TakeOver;
   /** What it says is of what other logs hold: in a step it is made durable after them. */

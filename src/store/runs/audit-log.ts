@@ -38,7 +38,7 @@ export class AuditLog {
   private readonly onRecorded: AuditObserver | undefined;
 
   /** `onRecorded` is told of each event that this process appends, once it is written. */
-  constructor(path: string, lockFile: string, owner?: HeldLock, onRecorded?: AuditObserver) {
+  constructor(path: string, lockFile: string, owner: HeldLock, onRecorded?: AuditObserver) {
     this.onRecorded = onRecorded;
     const toEntry = (line: Buffer): JsonObject => {
       const event = parseLine(line);

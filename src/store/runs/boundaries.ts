@@ -55,7 +55,7 @@ export class Boundaries {
   /** The document that was kept or read last. */
   private newest: { readonly visit: number; readonly text: string } | undefined;
 
-  constructor(path: string, lockFile: string, owner?: HeldLock) {
+  constructor(path: string, lockFile: string, owner: HeldLock) {
     this.path = path;
     const toEntry = (line: Buffer): JsonObject | undefined => {
       const parsed = parseLine(line);

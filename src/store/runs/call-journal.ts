@@ -31,7 +31,7 @@ export class CallJournal {
   private readonly plans = new Map<string, LinePosition>();
   private readonly results = new Map<string, LinePosition>();
 
-  constructor(path: string, lockFile: string, owner?: HeldLock) {
+  constructor(path: string, lockFile: string, owner: HeldLock) {
     const toEntry = (line: Buffer): JsonObject | undefined => {
       const { id, result } = parseLine(line) ?? {};
       if (typeof id !== "string") return undefined;

@@ -97,7 +97,7 @@ export class Conversation {
   /** Where the answer is that holds a call, by the call's id. */
   private readonly answersOfCalls = new Map<string, LinePosition>();
 
-  constructor(path: string, lockFile: string, owner?: HeldLock) {
+  constructor(path: string, lockFile: string, owner: HeldLock) {
     const onLine = (line: Buffer, position: LinePosition): void => {
       const entry = parseLine(line);
       if (entry === undefined || !isKnown(entry)) return;

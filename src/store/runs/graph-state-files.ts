@@ -41,7 +41,7 @@ export class GraphStateFiles {
   private readonly log: AppendLog;
   private readonly positions = new Map<number, LinePosition>();
 
-  constructor(dir: string, owner?: HeldLock) {
+  constructor(dir: string, owner: HeldLock) {
     this.path = join(dir, "graph-state.json");
     this.lock = new FencedLock(join(dir, "graph-state.lock"), () => removeTemporaries(this.path), owner);
     this.logPath = join(dir, "graph-state.jsonl");

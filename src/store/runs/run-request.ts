@@ -31,7 +31,7 @@ export class RunRequestFile {
   private readonly path: string;
   private readonly lock: FencedLock;
 
-  constructor(dir: string, owner?: HeldLock) {
+  constructor(dir: string, owner: HeldLock) {
     this.path = join(dir, "run.json");
     this.lock = new FencedLock(join(dir, "request.lock"), () => removeTemporaries(this.path), owner);
   }

@@ -84,7 +84,7 @@ export interface StatusFile {
   fence(): Promise<void>;
 }
 
-export function openStatusFile(path: string, lockFile: string, owner?: HeldLock): StatusFile {
+export function openStatusFile(path: string, lockFile: string, owner: HeldLock): StatusFile {
   const mine = new FencedLock(lockFile, () => removeTemporaries(path), owner);
 
   async function read(): Promise<RunStatus | undefined> {

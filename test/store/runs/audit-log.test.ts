@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { AuditLog, CHAIN_START } from "../../../src/store/runs/audit-log.js";
 import { verifyAuditLog } from "../../../src/store/runs/audit-verify.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
 const call = (toolCallId: string, more: object = {}) => ({ kind: "tool.exec", toolCallId, ...more }) as const;
@@ -18,7 +19,7 @@ beforeEach(async () => {
   await writeFile(path, "");
 });
 
-const openLog = () => new AuditLog(path, join(dir, "audit.lock"));
+const openLog = () => new AuditLog(path, join(dir, "audit.lock"), NO_LOCK);
 const lines = async () => (await readFile(path, "utf8")).split("\n").slice(0, -1);
 const events = async () => (await lines()).map((line) => JSON.parse(line) as Record<string, unknown>);
 

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { sha256 } from "../../../src/store/disk/sha256.js";
 import { Boundaries, DamagedBoundary } from "../../../src/store/runs/boundaries.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const AT = "2026-01-02T03:04:05.000Z";
 const VISITS = 600;
@@ -13,7 +14,7 @@ beforeEach(async () => {
   path = join(await temporaryDirectory(), "boundaries.jsonl");
 });
 
-const open = () => new Boundaries(path, `${path}.lock`);
+const open = () => new Boundaries(path, `${path}.lock`, NO_LOCK);
 const opened = async () => {
   const boundaries = open();
   await boundaries.all();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CallJournal, type CallOutcome } from "../../../src/store/runs/call-journal.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 let path: string;
 let dir: string;
@@ -11,7 +12,7 @@ beforeEach(async () => {
   path = join(dir, "calls.jsonl");
 });
 
-const open = () => new CallJournal(path, join(dir, "calls.lock"));
+const open = () => new CallJournal(path, join(dir, "calls.lock"), NO_LOCK);
 const done = (n: number): CallOutcome => ({ result: { ok: true, n } });
 const lineCount = async () => (await readFile(path, "utf8")).split("\n").length - 1;
 

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { Conversation, type ConversationEntry } from "../../../src/store/runs/conversation.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const begin = (visit: number): ConversationEntry => ({
   type: "begin",
@@ -32,7 +33,7 @@ let dir: string;
 beforeEach(async () => {
   dir = await temporaryDirectory();
 });
-const open = () => new Conversation(join(dir, "visit-1.jsonl"), join(dir, "conversation.lock"));
+const open = () => new Conversation(join(dir, "visit-1.jsonl"), join(dir, "conversation.lock"), NO_LOCK);
 
 describe("a conversation", () => {
   test("gives back what was said, in order, also to others", async () => {
@@ -110,7 +111,7 @@ describe("a conversation's name", () => {
       await files.conversation(name).append([begin(1)]);
       expect(files.conversation(name)).toBe(files.conversation(name));
       expect(
-        await new Conversation(join(dir, "conversation", `${name}.jsonl`), join(dir, "l")).entries(),
+        await new Conversation(join(dir, "conversation", `${name}.jsonl`), join(dir, "l"), NO_LOCK).entries(),
       ).toEqual([begin(1)]);
     },
   );

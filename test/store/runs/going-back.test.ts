@@ -16,6 +16,7 @@ import { temporaryDirectory } from "../../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../../fakes/run-world.js";
 import { createInitialState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const AT = "2026-01-02T03:04:05.000Z";
 const document = (text: string) => Buffer.from(`---\n{}\n---\n${text}`);
@@ -23,7 +24,7 @@ const document = (text: string) => Buffer.from(`---\n{}\n---\n${text}`);
 describe("boundaries", () => {
   test("each visit once, in order, whoever keeps them; a torn line is passed over", async () => {
     const dir = await temporaryDirectory();
-    const open = () => new Boundaries(join(dir, "b.jsonl"), join(dir, "b.lock"));
+    const open = () => new Boundaries(join(dir, "b.jsonl"), join(dir, "b.lock"), NO_LOCK);
     const [one, other] = [open(), open()];
     await one.keep({ visit: 2, nodeId: "b", next: "c", timestamp: AT, calls: 4 }, document("two"));
     await other.keepBeginning({ next: "a", timestamp: AT }, document("none"));
@@ -94,7 +95,7 @@ describe("audit totals", () => {
     ];
     const lines = events.map((event) => JSON.stringify(event));
     await writeFile(path, `${lines.join("\n")}\n{"kind":"model.turn","id":"9.9"\n{"kind":"log.repaired"}\n`);
-    expect(await new AuditLog(path, `${path}.lock`).totals()).toEqual({
+    expect(await new AuditLog(path, `${path}.lock`, NO_LOCK).totals()).toEqual({
       usage: { modelTurns: 4, toolCalls: 1, promptTokens: 400, completionTokens: 40, cost: 0.75 },
       visit: 3,
       turn: 1,
@@ -115,7 +116,7 @@ describe("audit totals", () => {
   test("an empty log has none", async () => {
     const path = join(await temporaryDirectory(), "execution.jsonl");
     await writeFile(path, "");
-    expect(await new AuditLog(path, `${path}.lock`).totals()).toMatchObject({
+    expect(await new AuditLog(path, `${path}.lock`, NO_LOCK).totals()).toMatchObject({
       visit: 0,
       turn: 0,
       phaseChanges: 0,
@@ -126,11 +127,14 @@ describe("audit totals", () => {
 describe("what a run was started with", () => {
   test("is written once, and read back only when it is whole", async () => {
     const dir = await temporaryDirectory();
-    const file = new RunRequestFile(dir);
+    const file = new RunRequestFile(dir, NO_LOCK);
     expect(await file.read()).toBeUndefined();
     await file.keep("graph", { runId: "a", input: "words" });
     await file.keep("bundle", { runId: "b" });
-    expect(await new RunRequestFile(dir).read()).toMatchObject({ kind: "graph", input: { runId: "a" } });
+    expect(await new RunRequestFile(dir, NO_LOCK).read()).toMatchObject({
+      kind: "graph",
+      input: { runId: "a" },
+    });
     for (const text of ["{", "[]", '{"kind":"other","input":{}}', '{"kind":"graph","input":[]}']) {
       await writeFile(join(dir, "run.json"), text);
       expect(await file.read()).toBeUndefined();

@@ -5,6 +5,7 @@ import { createInitialState } from "../../../src/core/graph-state/initial-state.
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 import { GraphStateFiles } from "../../../src/store/runs/graph-state-files.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const START = withoutHistory(createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1010" }));
 const failing = { ...START, gateDecisions: { qaGate: "FAIL" } } as const;
@@ -21,7 +22,7 @@ let files: GraphStateFiles;
 
 beforeEach(async () => {
   dir = await temporaryDirectory();
-  files = new GraphStateFiles(dir);
+  files = new GraphStateFiles(dir, NO_LOCK);
 });
 
 const logPath = () => join(dir, "graph-state.jsonl");
@@ -36,7 +37,11 @@ describe("the current state", () => {
   test("is the latest kept, beside the one the run began with", async () => {
     await files.keep({ state: START, change: 0 });
     await files.keep({ state: failing, change: 3 });
-    expect(await new GraphStateFiles(dir).current()).toEqual({ state: failing, change: 3, initial: START });
+    expect(await new GraphStateFiles(dir, NO_LOCK).current()).toEqual({
+      state: failing,
+      change: 3,
+      initial: START,
+    });
   });
 
   test("is never replaced by an older one, nor by another of the same change", async () => {
@@ -73,7 +78,7 @@ describe("the snapshots", () => {
   test("of a visit is written once, by whichever process comes first", async () => {
     await files.keep({ state: failing, change: 2 }, boundary(2));
     await files.keep({ state: failing, change: 2 }, boundary(2));
-    await new GraphStateFiles(dir).keep({ state: passing, change: 5 }, boundary(2));
+    await new GraphStateFiles(dir, NO_LOCK).keep({ state: passing, change: 5 }, boundary(2));
     expect(await lines()).toHaveLength(1);
     expect(await files.snapshots()).toEqual([{ ...boundary(2), state: failing }]);
   });
@@ -81,7 +86,7 @@ describe("the snapshots", () => {
   test("that others wrote are seen", async () => {
     await files.keep({ state: START, change: 1 }, boundary(1));
     expect(await files.snapshots()).toHaveLength(1);
-    await new GraphStateFiles(dir).keep({ state: failing, change: 2 }, boundary(2));
+    await new GraphStateFiles(dir, NO_LOCK).keep({ state: failing, change: 2 }, boundary(2));
     expect(await files.snapshots()).toHaveLength(2);
   });
 
@@ -89,7 +94,7 @@ describe("the snapshots", () => {
     await files.keep({ state: START, change: 1 }, boundary(1));
     const whole = (await lines())[0] ?? "";
     await appendFile(logPath(), whole.replace('"visit":1', '"visit":2').slice(0, -20));
-    const restarted = new GraphStateFiles(dir);
+    const restarted = new GraphStateFiles(dir, NO_LOCK);
     expect(await restarted.snapshots()).toHaveLength(1);
     await restarted.keep({ state: failing, change: 2 }, boundary(2));
     expect((await restarted.snapshots()).map(({ visit, state }) => [visit, state.gateDecisions])).toEqual([
@@ -102,7 +107,7 @@ describe("the snapshots", () => {
   test("with a damaged line are refused, and the line is named", async () => {
     await files.keep({ state: START, change: 1 }, boundary(1));
     await appendFile(logPath(), '{"visit":7,"nodeId":"qa"}\n');
-    await expect(new GraphStateFiles(dir).snapshots()).rejects.toThrow(
+    await expect(new GraphStateFiles(dir, NO_LOCK).snapshots()).rejects.toThrow(
       /^the line of visit 7 in .*graph-state\.jsonl is damaged\. Restore it from a backup, or remove the line\.$/u,
     );
   });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { type RunStatus, openStatusFile } from "../../../src/store/runs/status-file.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
 const usage = { modelTurns: 1, toolCalls: 2, promptTokens: 3, completionTokens: 4, cost: 0 };
 const status = (change: number, more: Partial<RunStatus> = {}): RunStatus => ({
@@ -18,7 +19,7 @@ let open: () => ReturnType<typeof openStatusFile>;
 beforeEach(async () => {
   const dir = await temporaryDirectory();
   path = join(dir, "status.json");
-  open = () => openStatusFile(path, join(dir, "status.lock"));
+  open = () => openStatusFile(path, join(dir, "status.lock"), NO_LOCK);
 });
 
 test("there is no status before the first change", async () => {

@@ -110,6 +110,7 @@ class GraphWalk {
     const { order } = this.found;
     for (const path of order) {
       this.visit(path);
+      // Each adds to the order: the next one looks for more where none has found anything.
       if (path === order.at(-1)) this.followModes();
       if (path === order.at(-1)) this.followBeside();
       if (path === order.at(-1)) this.followBehind();
