@@ -1,6 +1,6 @@
 import type { PendingActivity, PendingWork } from "../../client/runs/pending-work.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK, taskFailureWords } from "../session/standstill-words.js";
-import { failureWords, secondsSince, waitUntil } from "../session/work-words.js";
+import { attemptWords, failureWords, secondsSince, waitUntil } from "../session/work-words.js";
 import type { LiveAnswer } from "../../store/runs/live-answer.js";
 
 /** What a run waits for, as those who follow it see it. Pure words: whoever prints them makes them printable. */
@@ -111,9 +111,8 @@ export function waitingLines(standing: Standing): readonly string[] {
 }
 
 function activityLines(activity: PendingActivity, standing: Standing): readonly string[] {
-  const { startedAt, attempt, maximumAttempts } = activity;
-  const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
-  const tries = attempt > 1 ? ` · attempt ${attempt}${of}` : "";
+  const { startedAt, attempt } = activity;
+  const tries = attempt > 1 ? ` · ${attemptWords(activity)}` : "";
   const elapsed = startedAt === undefined ? "" : ` · ${secondsSince(startedAt, standing.now)} s`;
   const lines = [`${nameOf(activity, standing)}${elapsed}${tries}`];
   const failure = failureWords(activity);
@@ -142,8 +141,9 @@ export function progressWords({ thinking, calls, shown }: WatchedAnswer): string
   return thinking === 0 || shown.trim() !== "" ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
 }
 
-function nextWords({ standing, nextTryAt, attempt, maximumAttempts }: PendingActivity, now: number): string {
-  const which = `attempt ${attempt}${maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`}`;
+function nextWords(activity: PendingActivity, now: number): string {
+  const { standing, nextTryAt } = activity;
+  const which = attemptWords(activity);
   if (standing === "running") return `Trying again: ${which}.`;
   if (nextTryAt === undefined) return `Next: ${which}.`;
   return `Next try in ${waitUntil(nextTryAt, now)}: ${which}.`;

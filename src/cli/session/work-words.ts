@@ -3,8 +3,7 @@ import { ended } from "../../core/text.js";
 
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */
 export function workWords(activity: PendingActivity, now: number): string {
-  const { standing, startedAt, attempt, maximumAttempts } = activity;
-  const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
+  const { standing, startedAt } = activity;
   const doing =
     standing === "running" && startedAt !== undefined
       ? `running for ${secondsSince(startedAt, now)} s`
@@ -13,7 +12,12 @@ export function workWords(activity: PendingActivity, now: number): string {
         : activity.nextTryAt === undefined
           ? "waiting for a worker"
           : `next try in ${waitUntil(activity.nextTryAt, now)}`;
-  return `${activity.activity}, attempt ${attempt}${of}: ${doing}`;
+  return `${activity.activity}, ${attemptWords(activity)}: ${doing}`;
+}
+
+/** `attempt 2 of 5` */
+export function attemptWords({ attempt, maximumAttempts }: PendingActivity): string {
+  return `attempt ${attempt}${maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`}`;
 }
 
 /** Why the attempt before failed, as one sentence; undefined where there was none. */
