@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
-import { counted } from "../core/text.js";
+import { counted, listSome } from "../core/text.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import type { ChatAnswer } from "../model/chat.js";
 import { createChatModel } from "../model/chat-model.js";
@@ -291,9 +291,4 @@ function lists(ids: readonly string[], model: string): boolean {
 
 function totalOf({ usage }: ChatAnswer): number {
   return usage.promptTokens + usage.completionTokens;
-}
-
-function namesOf(ids: readonly string[]): string {
-  const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : "";
-  return `${ids.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
