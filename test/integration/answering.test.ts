@@ -232,11 +232,14 @@ describe("at a terminal", () => {
     says(pattern: RegExp | string): Promise<void>;
   }
 
-  async function atTerminal(bench: Bench): Promise<Terminal> {
+  async function atTerminal(bench: Bench, shellsWords = ""): Promise<Terminal> {
     await writeTree(join(dirname(bench.store.dir), "package"), twoNodePackage());
-    const args = [process.execPath, MAIN, "run", "package", "--project", "project"];
+    const run = `${[process.execPath, MAIN].join(" ")} run package --project project`;
+    const args = shellsWords === "" ? run.split(" ") : ["bash", "-mc", `${run}; ${shellsWords}`];
     const terminal =
-      process.platform === "linux" ? ["-qfec", args.join(" "), "/dev/null"] : ["-q", "/dev/null", ...args];
+      process.platform === "linux"
+        ? ["-qfec", args.map((each) => `'${each}'`).join(" "), "/dev/null"]
+        : ["-q", "/dev/null", ...args];
     const shell = shellOf(bench);
     const child: ChildProcess = spawn(IN_TERMINAL, terminal, { env: shell.environment, cwd: shell.dir });
     let text = "";
@@ -279,6 +282,22 @@ describe("at a terminal", () => {
     expect(await said({ bench, run })).toEqual(
       ["first\n\nsecond", "third\nfourth", "fifth", "sixth\nseventh"].map((text) => ({ text, by: ME })),
     );
+    terminal.type("\u0003");
+    await terminal.says("Stopped watching.");
+  });
+
+  test("after Ctrl-Z and fg a question takes its answer, and pasted lines as one", async () => {
+    const bench = await openBench(() => ({ content: QUESTION }));
+    const terminal = await atTerminal(bench, "echo The shell is back.; fg; sleep 60");
+    await terminal.says(ON);
+    terminal.type("\u001A");
+    await terminal.says(/The shell is back\.[^]*\[\?2004h/);
+    terminal.type("\u001B[200~first\rsecond\u001B[201~");
+    await terminal.says("several lines");
+    terminal.type("\r\r");
+    await terminal.says(ON);
+    const run = bench.client.handle((await bench.store.runs.listAllRuns())[0]?.runId ?? "");
+    expect(await said({ bench, run })).toEqual([{ text: "first\nsecond", by: ME }]);
     terminal.type("\u0003");
     await terminal.says("Stopped watching.");
   });

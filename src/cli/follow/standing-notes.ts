@@ -17,6 +17,13 @@ export class RedrawnBlock {
   private drawn: readonly BlockLine[] = [];
   private waiting: Standing | undefined;
 
+  /** After Ctrl-Z and `fg` the shell's lines stand at the end: they are not taken back. */
+  constructor() {
+    process.on("SIGCONT", () => {
+      this.drawn = [];
+    });
+  }
+
   /** From now on the run waits for this. */
   wait(standing: Standing): void {
     this.waiting = standing;

@@ -236,7 +236,7 @@ export function printPrompt(): void {
 
 /**
  * Reads lines at a terminal, echoing them where the question stands. A terminal that knows it says where a pasted text begins and ends
- * until `end` is called.
+ * until `end` is called. Ctrl-Z leaves the terminal to the shell, and `fg` brings the question back.
  */
 export function openTerminal(isDumb: boolean): { readonly reader: Interface; end(): void } {
   const reader = createInterface({
@@ -249,12 +249,29 @@ export function openTerminal(isDumb: boolean): { readonly reader: Interface; end
   // Of a terminal that is closed. What is read of it has ended as well.
   process.stdin.off("error", passOver).on("error", passOver);
   reader.on("error", passOver);
-  if (!isDumb) write("stderr", "\u001B[?2004h");
+  const tellOfPastes = (isWanted: boolean): void => {
+    if (!isDumb) write("stderr", isWanted ? "\u001B[?2004h" : "\u001B[?2004l");
+  };
+  const goOn = (): void => {
+    process.stdin.setRawMode(true);
+    tellOfPastes(true);
+    reader.prompt(true);
+  };
+  // By itself `readline` reads nothing afterwards, and stops only this process: a program that has started it would wait for it, in the foreground.
+  reader.on("SIGTSTP", () => {
+    tellOfPastes(false);
+    process.stdin.setRawMode(false);
+    process.kill(0, "SIGTSTP");
+    goOn(); // where nobody could let it go on, nothing has stopped
+  });
+  process.on("SIGCONT", goOn);
+  tellOfPastes(true);
   return {
     reader,
     end() {
+      process.off("SIGCONT", goOn);
       reader.close();
-      if (!isDumb) write("stderr", "\u001B[?2004l");
+      tellOfPastes(false);
     },
   };
 }
