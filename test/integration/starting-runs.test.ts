@@ -195,6 +195,25 @@ describe("a package by its name", () => {
   });
 });
 
+test("a workflow id with slashes names its run to each command, replay too", async () => {
+  const bench = await openBench(asksFirst);
+  const packageId = await installStory(bench);
+  const workflowId = `team/story/${randomUUID()}`;
+  await bench.client.temporal.workflow.start("graphRun", {
+    taskQueue: bench.store.taskQueue,
+    workflowId,
+    args: [{ projectRoot: bench.projectRoot, packageId }],
+  });
+  await until(bench.client.handle(workflowId), "waiting-user");
+  const shell = shellOf(bench);
+  const replayed = await shell.run(["replay", workflowId]);
+  expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining("The code at hand follows") });
+  expect((await shell.run(["status", workflowId])).code).toBe(0);
+  const none = await shell.run(["replay", "team/none"]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("neither a file with a history nor")]);
+  await bench.client.handle(workflowId).cancel();
+});
+
 describe("a workflow id that is used again", () => {
   test("is another run, and a run id whose run has ended is not begun anew", async () => {
     const bench = await openBench(asksFirst);

@@ -3,7 +3,7 @@ import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { directoryName, firstLine } from "../../core/run/listed-texts.js";
 import { excerpt } from "../../core/text.js";
-import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
+import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../terminal/desktop-notice.js";
 import { isNobodyThere, lookAround, noStoreWords } from "../session/environment.js";
@@ -48,13 +48,16 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
     throw new UsageError("--store and --watch ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
   if (isNobodyThere(config, store)) printNote(noStoreWords(config));
-  const questions = store === undefined ? [] : await storedQuestions(store, filter);
+  const { runs, damaged } = (await store?.runs.surveyRuns()) ?? { runs: [], damaged: [] };
+  const questions = store === undefined ? [] : await storedQuestions(store, runs, filter);
+  for (const { error } of damaged) printNote(error.message);
   if (questions.length > 0) {
     printNote("No Temporal is running: this is what the store knows. An answer starts it by itself.");
   }
-  show(questions, options);
+  // Whether none waits, an index that cannot be read does not say.
+  if (questions.length > 0 || damaged.length === 0 || options.json === true) show(questions, options);
   if (questions.length === 0) await noteUnknown(undefined, store, project);
-  return EXIT.done;
+  return damaged.length === 0 ? EXIT.done : EXIT.failed;
 }
 
 async function noteUnknown(
@@ -161,9 +164,13 @@ function named(question: OpenQuestion): string {
 }
 
 /** What waits as the store at hand says, where there is no Temporal. */
-async function storedQuestions(store: Store, filter: QuestionFilter): Promise<readonly OpenQuestion[]> {
+async function storedQuestions(
+  store: Store,
+  runs: readonly RunMetadata[],
+  filter: QuestionFilter,
+): Promise<readonly OpenQuestion[]> {
   const found: OpenQuestion[] = [];
-  for (const run of (await store.runs.surveyRuns()).runs) {
+  for (const run of runs) {
     if (run.phase !== "waiting-user") continue;
     const root = await store.runs.projectRoot(run.projectId);
     const project = root.ok ? directoryName(root.value) : undefined;

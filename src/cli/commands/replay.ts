@@ -15,6 +15,7 @@ import {
   printBlock,
   printJson,
 } from "../terminal/output.js";
+import { NoSuchRun } from "../session/run-folder.js";
 import { withRun } from "../session/run-session.js";
 import { IN_PASSING, installRuntime } from "../session/worker-runtime.js";
 import { wordsOf } from "../../core/system-code.js";
@@ -67,9 +68,16 @@ async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> 
   return { ok: true, events };
 }
 
+/** A workflow's id may have a slash in it, and no more of a path. */
+const PATH = /^[./~]|\\|\.json$/;
+
 async function historiesOfRun(runId: string): Promise<readonly History[]> {
-  if (/[/\\]|\.json$/.test(runId)) {
-    throw new UsageError(`"${excerpt(runId)}" is neither a file with a history nor the id of a run.`);
+  const neither = `"${excerpt(runId)}" is neither a file with a history nor the id of a run.`;
+  if (PATH.test(runId)) throw new UsageError(neither);
+  try {
+    return await withRun(runId, ({ run }) => run.histories());
+  } catch (error) {
+    if (!(error instanceof NoSuchRun) || !runId.includes("/")) throw error;
+    throw new UsageError(neither, { cause: error });
   }
-  return withRun(runId, ({ run }) => run.histories());
 }

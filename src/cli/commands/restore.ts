@@ -36,10 +36,11 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
     throw new UsageError("No store is here: name one run, or restore several on the store's machine.");
   }
   const reader = localReader(store, config);
-  const runIds = named.length > 0 ? named : await unfinishedRuns(store);
+  const { runIds, isWhole } =
+    named.length > 0 ? { runIds: named, isWhole: true } : await unfinishedRuns(store);
   if (runIds.length === 0) {
-    printNote("Nothing is to be restored: every run of this store is over.");
-    return EXIT.done;
+    if (isWhole) printNote("Nothing is to be restored: every run of this store is over.");
+    return isWhole ? EXIT.done : EXIT.failed;
   }
   return withTemporal(environment, async ({ session, signal }) => {
     let [restored, failed] = [0, 0];
@@ -58,17 +59,22 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
         else printNote(`Run ${runId} is not restored: ${message}`);
       }
     }
-    if (restored + failed === 0)
+    if (restored + failed === 0 && isWhole)
       printNote("Nothing is to be restored: Temporal knows every run that is not over.");
     if (restored > 0 && !(await session.hasWorker())) {
       printNote(noWorkerHint(session, session.client.taskQueue));
     }
-    return failed === 0 ? EXIT.done : EXIT.failed;
+    return failed === 0 && isWhole ? EXIT.done : EXIT.failed;
   });
 }
 
-/** The runs that are not over. One that no worker has opened yet is none: nothing says what it was started with. */
-async function unfinishedRuns(store: Store): Promise<readonly string[]> {
+/**
+ * The runs that are not over. One that no worker has opened yet is none: nothing says what it was started with. Those of an index that
+ * cannot be read are missing, and that is said.
+ */
+async function unfinishedRuns(
+  store: Store,
+): Promise<{ readonly runIds: readonly string[]; readonly isWhole: boolean }> {
   const isUnfinished = async ({ runId, projectId, phase }: RunMetadata): Promise<boolean> => {
     if (phase !== "idle") return phase === "running" || phase === "waiting-user";
     const files = await store.runs.openFiles(projectId, runId);
@@ -79,7 +85,7 @@ async function unfinishedRuns(store: Store): Promise<readonly string[]> {
   const { runs, damaged } = await store.runs.surveyRuns();
   for (const { error } of damaged) printNote(error.message);
   for (const run of runs) if (await isUnfinished(run)) runIds.push(run.runId);
-  return runIds;
+  return { runIds, isWhole: damaged.length === 0 };
 }
 
 async function handleOf(store: Store, { client }: TemporalSession, runId: string): Promise<RunHandle> {

@@ -44,6 +44,8 @@ interface Sources {
   readonly projectNames: ReadonlyMap<string, string>;
 }
 
+const NO_RUNS = "No runs yet. Start one with: interlock run <package> --project <dir>";
+
 interface Listing {
   readonly rows: readonly RunRow[];
   /** What is to be said of the queues that nobody polls. */
@@ -72,6 +74,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   show(withAskingBelow(rows), options, {
     now,
     limit,
+    isWhole: survey.damaged.length === 0,
     isNarrowed: Object.keys(filter).length > 0 || options.store !== undefined,
   });
   return survey.damaged.length === 0 ? EXIT.done : EXIT.failed;
@@ -80,18 +83,20 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
 function show(
   rows: readonly RunRow[],
   { json = false }: RunsOptions,
-  { now, limit, isNarrowed }: { readonly now: Date; readonly limit: number; readonly isNarrowed: boolean },
+  {
+    now,
+    limit,
+    isWhole,
+    isNarrowed,
+  }: Readonly<{ now: Date; limit: number; isWhole: boolean; isNarrowed: boolean }>,
 ): void {
   if (json) {
     printJson(rows);
     return;
   }
   if (rows.length === 0) {
-    print(
-      isNarrowed
-        ? "No runs like that."
-        : "No runs yet. Start one with: interlock run <package> --project <dir>",
-    );
+    // What an index that cannot be read has, nobody knows; and that is said.
+    if (isWhole) print(isNarrowed ? "No runs like that." : NO_RUNS);
     return;
   }
   const width = outputWidth();

@@ -7,12 +7,15 @@ import { openOwnFile, standsThere } from "./own-file.js";
 
 const LF = 0x0a;
 const CHUNK_BYTES = 1024 * 1024;
+/** No writer leaves a torn line of so many bytes: its lines are short. */
+const MAX_TORN_BYTES = 64 * 1024;
 
 /**
  * A file of lines that is appended to under a lock and read without one, each line once by each process.
  *
  * F1. Readers take whole lines only, and change nothing. A torn one at the end belongs to a writer that is at it, or is dead:
- *     the next writer cuts it off. So a line that has its end was written whole.
+ *     the next writer cuts it off. So a line that has its end was written whole. One that is too long for that is another's
+ *     text, and is refused: nothing of it is cut off.
  * F2. Another file in its place is read from its beginning: a copy after a takeover, or what a pruning has left.
  */
 export class LineFile {
@@ -61,6 +64,8 @@ export class LineFile {
         take(bytes.toString("utf8", 0, end));
         this.offset += end;
       } else if (this.offset + bytes.length >= size || bytes.length < chunk.length) {
+        if (bytes.length > MAX_TORN_BYTES)
+          throw new Error(`${bytes.length} bytes at the end of ${this.path} are no line.`);
         return; // torn, or just being written
       } else length *= 2;
     }

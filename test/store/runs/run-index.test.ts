@@ -175,6 +175,18 @@ describe("a line of the index", () => {
     await expect(new RunIndex(dir).list()).rejects.toThrow(DamagedIndex);
   });
 
+  test("whose lines have lost their ends is a damaged one: it is neither empty nor cut off", async () => {
+    const text = linesOf(...Array.from({ length: 400 }, (_, nth) => run(`run-${nth}`))).replaceAll(
+      "\n",
+      "\r",
+    );
+    await writeFile(join(dir, "runs.jsonl"), text);
+    const index = new RunIndex(dir);
+    await expect(index.list()).rejects.toThrow(DamagedIndex);
+    await expect(index.add(run("new"))).rejects.toThrow(DamagedIndex);
+    expect(await readFile(join(dir, "runs.jsonl"), "utf8")).toBe(text);
+  });
+
   test("of another process is read, each once, and what a kill has torn is cut off by the next one", async () => {
     const [index, other] = [new RunIndex(dir), new RunIndex(dir)];
     await index.add(run("a"));
