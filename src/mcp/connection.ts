@@ -33,7 +33,10 @@ import {
 import { type Surroundings, wayTo } from "./transport.js";
 import { WITHOUT_HANDSHAKE, refusesHandshake } from "./without-handshake.js";
 
+/** So long somebody waits for a server. */
 const CONNECT_TIMEOUT_MS = 30_000;
+/** So long a program may take all in all: until then whoever asks next finds it further on, where a new one would be no quicker. */
+const PROGRAM_TIMEOUT_MS = 120_000;
 const PING_TIMEOUT_MS = 5_000;
 /** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */
 const MAX_REQUEST_MS = 3_700_000;
@@ -251,6 +254,11 @@ export class Connection {
   }
 
   private link(): Promise<Link> {
+    const late = (): NotReached => new NotReached(this.sentence(notBegun(CONNECT_TIMEOUT_MS)));
+    return inTime(CONNECT_TIMEOUT_MS, this.linkOrBegin(), late);
+  }
+
+  private linkOrBegin(): Promise<Link> {
     if (this.isClosed) throw new NotReached("The worker is stopping.");
     if (this.opened === undefined) {
       const leave = (): void => {
@@ -320,11 +328,14 @@ export class Connection {
     Object.assign(client, { onclose, onerror: onUnasked });
     Object.assign(transport, { onmessage });
     this.links.add(link);
+    const patience = patienceWith(server);
+    const isSlow = (): void => tell(`${notBegun(CONNECT_TIMEOUT_MS, strays())}. It is waited for further`);
+    const slow = patience > CONNECT_TIMEOUT_MS ? setTimeout(isSlow, CONNECT_TIMEOUT_MS) : undefined;
     try {
       // The SDK bounds the first request alone, and not the word behind it that all is well.
-      const options = { timeout: CONNECT_TIMEOUT_MS, ...(!byHandshake && { prior: WITHOUT_HANDSHAKE }) };
+      const options = { timeout: patience, ...(!byHandshake && { prior: WITHOUT_HANDSHAKE }) };
       const late = (): SdkError => new SdkError(SdkErrorCode.RequestTimeout, "It has not begun in time.");
-      await inTime(CONNECT_TIMEOUT_MS, client.connect(transport, options), late);
+      await inTime(patience, client.connect(transport, options), late);
       link.isOpen = true;
       return link;
     } catch (error) {
@@ -333,17 +344,14 @@ export class Connection {
       const why = await this.whyNotBegun(error, strays());
       tell(why);
       throw new NotReached(this.sentence(why));
+    } finally {
+      clearTimeout(slow);
     }
   }
 
   private async whyNotBegun(error: unknown, strays: boolean): Promise<string> {
     const { server, dir, projectRoot, variable } = this.place;
-    if (isOf(error, SdkErrorCode.RequestTimeout)) {
-      const what = strays
-        ? ": what it has written to its output by then is no message of JSON-RPC, each on a line of its own"
-        : "";
-      return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds${what}`;
-    }
+    if (isOf(error, SdkErrorCode.RequestTimeout)) return notBegun(patienceWith(server), strays);
     if ("url" in server) {
       const answered = whyNotTaken(error) ?? whyFailed(error);
       const isRefused = isRefusal(error) && !isUnreadable(error) && !isLost(error);
@@ -369,6 +377,16 @@ export class Connection {
   clean(text: string): string {
     return withoutSecrets(text, this.secrets);
   }
+}
+
+function patienceWith(server: McpServer): number {
+  return "command" in server ? PROGRAM_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
+}
+
+function notBegun(milliseconds: number, strays = false): string {
+  const what =
+    ": what it has written to its output by then is no message of JSON-RPC, each on a line of its own";
+  return `has not begun within ${milliseconds / 1_000} seconds${strays ? what : ""}`;
 }
 
 const ENDED_FOR_LENGTH = `was ended: it has said ${TOO_LONG}`;

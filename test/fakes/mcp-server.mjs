@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-const [manner = "plain", log = "", flag = ""] = process.argv.slice(2);
+let [manner = "plain"] = process.argv.slice(2);
+const [log = "", flag = ""] = process.argv.slice(3);
 const write = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 /** What results have since the protocol's version of 2026-07-28. */
 const LATER = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
@@ -330,6 +331,15 @@ function answerCall(id, { name, arguments: args = {} }) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
+  const { method } = JSON.parse(line);
+  if (method === "initialize" && manner === "slow") {
+    manner = "plain";
+    const begin = () => (existsSync(flag) ? heard(line) : setTimeout(begin, 20));
+    begin();
+  } else heard(line);
+});
+
+function heard(line) {
   const { id, method, params = {}, error } = JSON.parse(line);
   if (error !== undefined) answered(error.code);
   else if (hasLostItsOwn && id !== undefined) lost(id, method);
@@ -362,4 +372,4 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   } else if (method === "tools/call") answerCall(id, params);
   else if (method === "notifications/cancelled") note("cancelled");
   else if (id !== undefined) send({ id, result: {} });
-});
+}

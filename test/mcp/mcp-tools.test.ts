@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { mcpTools, oneToEnd } from "../../src/mcp/mcp-tools.js";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { ExternalTools } from "../../src/tools/external/external-tools.js";
@@ -390,6 +390,26 @@ describe("a server", () => {
     await source.close();
     await eventually(() => !isAlive(child));
     expect(isAlive(child)).toBe(false);
+  });
+
+  test("that needs long to begin is waited for, by one after the other, and is not begun again", async () => {
+    const { setTimeout: later } = globalThis;
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    timers.mockImplementation(((then: () => void, delay: number) =>
+      later(then, delay === 30_000 ? 500 : delay)) as typeof setTimeout);
+    onTestFinished(() => timers.mockRestore());
+    const { server, flag, lines } = fake("slow");
+    const { names, notes } = open(server);
+    for (const _ of [1, 2]) await expect(names()).rejects.toThrow("has not begun within 30 seconds");
+    writeFileSync(flag, "");
+    await eventually(() =>
+      names().then(
+        (found) => found.length > 0,
+        () => false,
+      ),
+    );
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(1);
+    expect(notes).toEqual([expect.stringContaining("It is waited for further")]);
   });
 
   test("that has not begun when the worker ends does not hold it up", async () => {

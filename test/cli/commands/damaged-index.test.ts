@@ -27,7 +27,7 @@ afterEach(() => {
 test.each([
   ["runs", () => runsCommand({})],
   ["inbox", () => inboxCommand({})],
-  ["restore --all", () => restoreCommand([], { all: true })],
+  ["restore --all", () => restoreCommand([], { all: true, waitForAnswers: true })],
 ])("%s does not say of an index that cannot be read that there is nothing in it", async (_, command) => {
   expect(await command()).toBe(EXIT.failed);
   expect(output.text).toContain("The index of the project's runs (runs.jsonl) cannot be read");
