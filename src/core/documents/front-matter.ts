@@ -118,13 +118,19 @@ const OPTIONS = {
 function countBlockLines(text: string): Result<number> {
   const whole = text.slice(text.startsWith(BOM) ? BOM.length : 0);
   if (!/^---(?:\r?\n|$)/.test(whole)) {
-    return fail("E_INVALID_FRONTMATTER", "The document does not begin with a line of exactly ---.");
+    return fail(
+      "E_INVALID_FRONTMATTER",
+      "The document does not begin with a line of exactly ---. Begin it so, with nothing before that line, and end the front matter with another.",
+    );
   }
   const filled = whole.replaceAll("\r\n", "\n").replaceAll(/[^\S\n]/g, "_");
   const outline = `${filled}\n`.replaceAll(/\n(?=\n)/g, "\n_");
   const block = matter(outline, OPTIONS).matter;
   if (!outline.startsWith("\n---\n", "---".length + block.length)) {
-    return fail("E_INVALID_FRONTMATTER", "The front matter is not closed by a line of exactly ---.");
+    return fail(
+      "E_INVALID_FRONTMATTER",
+      "The front matter is not closed by a line of exactly ---. Put one below it.",
+    );
   }
   return ok(block.split("\n").length - 1);
 }

@@ -89,14 +89,27 @@ function composeDocument(text: string, lines: LineCounter, subject: string): Doc
   // The library would make an error of each mistake, with a stack trace: a second for 128 KiB of them. One is enough.
   Object.assign(composer, {
     onError(source: Mistake, _code: string, message: string) {
-      first ??= refusal(lines, offsetOf(source), message);
+      first ??= refusal(lines, offsetOf(source), withRemedy(message));
     },
   });
   const [document] = composer.compose(tokens);
   const problem = document?.errors[0] ?? document?.warnings[0]; // should the library not ask `onError`
-  if (problem !== undefined) first ??= refusal(lines, problem.pos[0], problem.message);
+  if (problem !== undefined) first ??= refusal(lines, problem.pos[0], withRemedy(problem.message));
   if (first !== undefined) throw first;
   return document;
+}
+
+/** What helps against the mistakes that are made most, in whose sentences the library has YAML's own terms. */
+const REMEDIES: readonly (readonly [said: RegExp, remedy: string])[] = [
+  [/^Tabs are not allowed/, "use blanks"],
+  [/^Nested mappings are not allowed in compact/, 'put a text with ": " in it in quotes'],
+  [/^Plain value cannot start with|^Unexpected scalar at node end/, "put the whole value in double quotes"],
+  [/^Implicit keys need to be on a single line/, 'write "key: value", with a blank behind the colon'],
+];
+
+function withRemedy(message: string): string {
+  const remedy = REMEDIES.find(([said]) => said.test(message))?.[1];
+  return remedy === undefined ? message : `${message}: ${remedy}`;
 }
 
 /** Where the library finds one. */

@@ -1,5 +1,5 @@
-import { GateTypeSchema } from "../graph-state/schemas.js";
-import { callOf, usesOf, variableOf } from "./condition-uses.js";
+import { GateDecisionSchema, GateTypeSchema } from "../graph-state/schemas.js";
+import { type NamedIn, callOf, usesOf, variableOf } from "./condition-uses.js";
 import { type Finding, jsonPath, listNames, quote, warningFinding } from "./findings.js";
 import type { GraphFile } from "./schemas.js";
 
@@ -19,18 +19,43 @@ export function checkConditions(
       const sentence = `has ${Object.keys(conditionExpr).length} keys, and is a value that always holds: write one operator, and join conditions with "and" or "or"`;
       return [warningFinding(file, jsonPath(place), sentence)];
     }
-    const { reads, unknownOperators } = usesOf(conditionExpr);
+    const { reads, unknownOperators, compared, barePaths } = usesOf(conditionExpr);
+    const warn = ({ at }: NamedIn, sentence: string): Finding =>
+      warningFinding(file, jsonPath([...place, ...at]), sentence);
     return [
-      ...unknownOperators.map(({ name, at }) => {
-        const sentence = `${quote(name)} is no operator of JSONLogic that is evaluated: with --conditions it does not hold`;
-        return warningFinding(file, jsonPath([...place, ...at]), sentence);
+      ...unknownOperators.map((use) =>
+        warn(
+          use,
+          `${quote(use.name)} is no operator of JSONLogic that is evaluated: with --conditions it does not hold`,
+        ),
+      ),
+      ...reads.flatMap((use) => {
+        const problem = problemOf(use.name, set);
+        return problem === undefined ? [] : [warn(use, problem)];
       }),
-      ...reads.flatMap(({ name, at }) => {
-        const problem = problemOf(name, set);
-        return problem === undefined ? [] : [warningFinding(file, jsonPath([...place, ...at]), problem)];
-      }),
+      ...barePaths.map((use) =>
+        warn(
+          use,
+          `has the text ${quote(use.name)}, and reads nothing there: write {"var": ${quote(use.name)}}`,
+        ),
+      ),
+      ...compared
+        .filter(isNoDecision)
+        .map((use) =>
+          warn(
+            use,
+            `compares ${quote(use.path)} with ${quote(use.name)}, which no gate is (there are: ${listNames(DECISIONS)})`,
+          ),
+        ),
     ];
   });
+}
+
+const DECISIONS: readonly string[] = GateDecisionSchema.options;
+
+/** Whether a gate's decision is compared with what none can be: such a condition never holds, or always. */
+function isNoDecision({ name, path }: { readonly name: string; readonly path: string }): boolean {
+  return /^gateDecisions\.[^.]+$/.test(path) && !DECISIONS.includes(name);
 }
 
 /** Why nothing will ever stand at a path that a condition reads. */

@@ -15,6 +15,7 @@ import {
   warningFinding,
 } from "./findings.js";
 import { foldPath, normalizePackagePath, packagePathProblem } from "./package-path.js";
+import { checkKeys } from "./check-step.js";
 import { repeatsIn } from "./repeats.js";
 import {
   type Agent,
@@ -130,7 +131,11 @@ export function checkWorkflowDocument(file: string, frontmatter: JsonObject): Ch
   const normalized = normalizeFrontmatter(frontmatter);
   const shape = checkShape(file, frontmatterSchema, normalized);
   if (shape.findings.some(isError)) return { findings: shape.findings };
-  return { value: normalized as Frontmatter, findings: [] }; // the schema has said so
+  const value = normalized as Frontmatter; // the schema has said so
+  const names = Object.keys(value.variables);
+  if (names.length === 0) return { value, findings: [] };
+  const sentence = `has ${listNames(names)}, and runs begin without any variable: let a step set them`;
+  return { value, findings: [warningFinding(file, "$.variables", sentence)] };
 }
 
 /** The frontmatter of a step file, held against the node that names it. Without a type, none is compared. */
@@ -156,7 +161,7 @@ export function checkStepFile(
     findings.push(errorFinding(file, `$.${key}`, sentence));
   }
   findings.push(...checkAgentId(file, "$.agentId", `step ${quote(step.nodeId)}`, step.agentId, agentIds));
-  findings.push(...checkArtifactTypes(file, step));
+  findings.push(...checkArtifactTypes(file, step), ...checkKeys(file, step));
   return { ...shape, findings };
 }
 
@@ -212,6 +217,16 @@ function spelledOut(name: string): string {
   return name.replaceAll(/[^ -~]/gu, point);
 }
 
+/** A path as a file has it, where it was written as links are: `./step%201.md#anchor`. */
+function withoutSpellingOfLinks(path: string): string {
+  const plain = path.replace(/[#?].*$/s, "");
+  try {
+    return decodeURIComponent(plain);
+  } catch {
+    return plain;
+  }
+}
+
 function missingFile(target: string, canonical: string, files: FileIndex): string {
   if (canonical === "" || files.folders.has(canonical)) {
     return `names ${quote(target)}, which is a folder: name a file in it`;
@@ -223,7 +238,10 @@ function missingFile(target: string, canonical: string, files: FileIndex): strin
   if (alike !== undefined && alike !== canonical) {
     return `names ${quote(target)}, but the file is called ${quote(alike)}: spell it exactly so`;
   }
-  const elsewhere = files.byName.get(lastName(canonical)) ?? [];
+  const elsewhere =
+    [canonical, withoutSpellingOfLinks(canonical)]
+      .map((path) => files.byName.get(lastName(path)) ?? [])
+      .find((paths) => paths.length > 0) ?? [];
   const hint = elsewhere.length === 0 ? "" : `, or did you mean ${listNames(elsewhere)}`;
   return `names the file ${quote(target)}, which the package does not have: add it${hint}`;
 }

@@ -2,7 +2,7 @@ import { isPrintable } from "../printable.js";
 import { parseAliasPath, pathSizeProblem } from "../tools/alias-path.js";
 import { DEFAULT_PROTECTED_PATHS, protectingRule } from "../tools/name-rules.js";
 import { type Finding, jsonPath, listNames, quote, warningFinding } from "./findings.js";
-import type { GraphFile, StepFrontmatter } from "./schemas.js";
+import { type GraphFile, type StepFrontmatter, stepFrontmatterSchema } from "./schemas.js";
 
 type Node = GraphFile["nodes"][number];
 
@@ -47,6 +47,22 @@ function outputProblem(output: string): string | undefined {
   const rule = protectingRule(DEFAULT_PROTECTED_PATHS, names, "write");
   if (rule === undefined) return undefined;
   return `is protected (${quote(rule)}), and no run writes it unless an operator's settings allow that: choose another name`;
+}
+
+/** Keys that nobody reads, and that are spelled almost as one that is: `setVariables`, `agent_id`. Other keys are the author's own. */
+export function checkKeys(file: string, step: StepFrontmatter): readonly Finding[] {
+  return Object.keys(step).flatMap((key) => {
+    const meant = STEP_KEYS.find((known) => alike(known) === alike(key));
+    if (meant === undefined || meant === key) return [];
+    return [warningFinding(file, jsonPath([key]), `is no field of a step: did you mean ${meant}?`)];
+  });
+}
+
+const STEP_KEYS = Object.keys(stepFrontmatterSchema.shape);
+
+/** Without what is mistaken most: case, blanks between words, and one or several. */
+function alike(key: string): string {
+  return key.toLowerCase().replaceAll(/[s_-]/g, "");
 }
 
 function checkSameAgent(file: string, step: StepFrontmatter, node: Node): readonly Finding[] {

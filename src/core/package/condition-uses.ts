@@ -13,16 +13,24 @@ export interface ConditionUses {
   readonly reads: readonly NamedIn[];
   /** Operators that evaluation does not know: with one of them in it, a condition cannot be relied on to hold. */
   readonly unknownOperators: readonly NamedIn[];
+  /** Texts that stand beside what is read, each with the path of that. */
+  readonly compared: readonly (NamedIn & { readonly path: string })[];
+  /** Texts among operands that are written as paths are: nothing is read there. */
+  readonly barePaths: readonly NamedIn[];
 }
 
 /** Operators whose second operand is evaluated over the items of a list: what it reads is none of the run's. */
 const OVER_ITEMS: ReadonlySet<string> = new Set(["filter", "map", "reduce", "all", "some", "none"]);
 const READING: ReadonlySet<string> = new Set(["var", "missing", "missing_some"]);
+const COMPARING: ReadonlySet<string> = new Set(["==", "===", "!=", "!==", "in"]);
+const A_PATH = /^(?:variables|gateDecisions|routingFlags)\.\S/;
 
 /** The paths and unknown operators of an expression that is nested at most 100 deep. */
 export function usesOf(expression: JsonValue): ConditionUses {
   const reads: NamedIn[] = [];
   const unknownOperators: NamedIn[] = [];
+  const compared: (NamedIn & { readonly path: string })[] = [];
+  const barePaths: NamedIn[] = [];
   const visit = (value: JsonValue, at: readonly (string | number)[], ofRun: boolean): void => {
     if (isList(value)) {
       for (const [index, item] of value.entries()) visit(item, [...at, index], ofRun);
@@ -35,13 +43,34 @@ export function usesOf(expression: JsonValue): ConditionUses {
     if (!isOperator(operator)) unknownOperators.push({ name: operator, at: below });
     if (READING.has(operator) && ofRun)
       reads.push(...namesIn(operator, operands).map((name) => ({ name, at: below })));
+    if (!READING.has(operator))
+      barePaths.push(
+        ...textsIn(operands)
+          .filter((text) => A_PATH.test(text))
+          .map((name) => ({ name, at: below })),
+      );
+    if (COMPARING.has(operator) && ofRun) {
+      const [path] = operands.flatMap(pathIn);
+      const texts = operands.flatMap((operand) => textsIn(isList(operand) ? operand : [operand]));
+      if (path !== undefined) compared.push(...texts.map((name) => ({ name, path, at: below })));
+    }
     for (const [index, operand] of operands.entries()) {
       const place = isListed ? [...below, index] : below;
       visit(operand, place, ofRun && !(index === 1 && OVER_ITEMS.has(operator)));
     }
   };
   visit(expression, [], true);
-  return { reads, unknownOperators };
+  return { reads, unknownOperators, compared, barePaths };
+}
+
+function textsIn(values: readonly JsonValue[]): readonly string[] {
+  return values.filter((value) => typeof value === "string");
+}
+
+/** The path that an operand reads, where it is no more than that. */
+function pathIn(operand: JsonValue): readonly string[] {
+  const use = callOf(operand);
+  return use?.operator === "var" ? namesIn("var", use.operands) : [];
 }
 
 /** Whether a condition reads a path that is wanted. */

@@ -50,20 +50,24 @@ export function knownVariables(
   return new Set([...setBy(steps), ...handed.flatMap(({ variablesIn = [] }) => variablesIn)]);
 }
 
-/** Subworkflows that are to hand up a variable which nothing below sets. */
-export function checkHandedUp(workflows: readonly Workflow[]): readonly Finding[] {
-  return workflows.flatMap(({ graphFile, graph }) =>
-    graph.nodes.flatMap(({ id, workflow, variablesIn = [], variablesOut = [] }, index) => {
+/** Subworkflows that are to hand up a variable which nothing below sets, or down one which nothing above does. */
+export function checkHanded(workflows: readonly Workflow[]): readonly Finding[] {
+  return workflows.flatMap(({ graphFile, graph, steps }) => {
+    const above = knownVariables(graphFile, steps, workflows);
+    return graph.nodes.flatMap(({ id, workflow, variablesIn = [], variablesOut = [] }, index) => {
       const called = workflows.find((other) => other.id === workflow);
       if (called === undefined) return [];
-      const known = new Set([...variablesIn, ...setBy(called.steps)]);
-      const unset = variablesOut.filter((name) => !known.has(name));
-      return unset.map((name) => {
-        const sentence = `subworkflow ${quote(id)} is to hand up the variable ${quote(name)}, which no step of ${quote(called.id)} sets: name it in the setsVariables of the step that does`;
+      const below = new Set([...variablesIn, ...setBy(called.steps)]);
+      const warn = (way: string, name: string, where: string): Finding => {
+        const sentence = `subworkflow ${quote(id)} is to hand ${way} the variable ${quote(name)}, which no step of ${where} sets: name it in the setsVariables of the step that does`;
         return warningFinding(graphFile, `$.nodes[${index}]`, sentence);
-      });
-    }),
-  );
+      };
+      return [
+        ...variablesOut.filter((name) => !below.has(name)).map((name) => warn("up", name, quote(called.id))),
+        ...variablesIn.filter((name) => !above.has(name)).map((name) => warn("down", name, "this workflow")),
+      ];
+    });
+  });
 }
 
 function setBy(steps: ReadonlyMap<string, StepFrontmatter>): readonly string[] {

@@ -30,7 +30,7 @@ import {
   warningFinding,
 } from "../../core/package/findings.js";
 import { type WorkflowGraph, toWorkflowGraph } from "../../core/package/graph.js";
-import { checkHandedUp, knownVariables } from "../../core/package/handed-variables.js";
+import { checkHanded, knownVariables } from "../../core/package/handed-variables.js";
 import type { Agent, GraphFile, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { parseMarkdown } from "../../core/documents/front-matter.js";
@@ -164,7 +164,7 @@ class PackageReading {
 
   /** Once it is known which variables workflows are handed by those that run them. */
   private checkVariables(workflows: readonly LoadedWorkflow[]): void {
-    this.note({ findings: checkHandedUp(workflows) });
+    this.note({ findings: checkHanded(workflows) });
     for (const [file, loaded] of this.graphs) {
       if (loaded === undefined) continue;
       const known = knownVariables(file, loaded.steps, workflows);

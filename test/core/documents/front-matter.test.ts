@@ -26,6 +26,10 @@ function rewritten(document: string | Uint8Array, frontmatter: JsonObject): Buff
   return Buffer.from(result.value);
 }
 
+const NOT_BEGUN =
+  "The document does not begin with a line of exactly ---. Begin it so, with nothing before that line, and end the front matter with another.";
+const NOT_CLOSED = "The front matter is not closed by a line of exactly ---. Put one below it.";
+
 describe("cutting a document", () => {
   test.each<[string, string, JsonObject, string]>([
     ["the usual form", "---\na: 1\n---\nBody\n", { a: 1 }, "Body\n"],
@@ -53,50 +57,22 @@ describe("cutting a document", () => {
   });
 
   test.each([
-    ["an empty file", "", "The document does not begin with a line of exactly ---."],
-    ["no front matter", "# Title\n", "The document does not begin with a line of exactly ---."],
-    ["a blank line first", "\n---\na: 1\n---\n", "The document does not begin with a line of exactly ---."],
-    [
-      "a space before the fence",
-      " ---\na: 1\n---\n",
-      "The document does not begin with a line of exactly ---.",
-    ],
-    [
-      "a space after the fence",
-      "--- \na: 1\n---\n",
-      "The document does not begin with a line of exactly ---.",
-    ],
-    [
-      "a language that would be run",
-      "---js\nmodule.exports = process.exit()\n---\n",
-      "The document does not begin with a line of exactly ---.",
-    ],
-    ["a language", "---json\n{}\n---\n", "The document does not begin with a line of exactly ---."],
-    ["the language yaml", "---yaml\na: 1\n---\n", "The document does not begin with a line of exactly ---."],
-    ["four dashes", "----\na: 1\n----\n", "The document does not begin with a line of exactly ---."],
-    ["another fence", "+++\na = 1\n+++\n", "The document does not begin with a line of exactly ---."],
-    [
-      "two byte-order marks",
-      "\ufeff\ufeff---\n---\n",
-      "The document does not begin with a line of exactly ---.",
-    ],
-    ["only a fence", "---", "The front matter is not closed by a line of exactly ---."],
-    ["an open block", "---\na: 1\n", "The front matter is not closed by a line of exactly ---."],
-    [
-      "a closing fence with a space",
-      "---\na: 1\n--- \nBody",
-      "The front matter is not closed by a line of exactly ---.",
-    ],
-    [
-      "dots for the closing fence",
-      "---\na: 1\n...\nBody",
-      "The front matter is not closed by a line of exactly ---.",
-    ],
-    [
-      "a closing fence that ends in a lone return",
-      "---\na: 1\n---\r",
-      "The front matter is not closed by a line of exactly ---.",
-    ],
+    ["an empty file", "", NOT_BEGUN],
+    ["no front matter", "# Title\n", NOT_BEGUN],
+    ["a blank line first", "\n---\na: 1\n---\n", NOT_BEGUN],
+    ["a space before the fence", " ---\na: 1\n---\n", NOT_BEGUN],
+    ["a space after the fence", "--- \na: 1\n---\n", NOT_BEGUN],
+    ["a language that would be run", "---js\nmodule.exports = process.exit()\n---\n", NOT_BEGUN],
+    ["a language", "---json\n{}\n---\n", NOT_BEGUN],
+    ["the language yaml", "---yaml\na: 1\n---\n", NOT_BEGUN],
+    ["four dashes", "----\na: 1\n----\n", NOT_BEGUN],
+    ["another fence", "+++\na = 1\n+++\n", NOT_BEGUN],
+    ["two byte-order marks", "\ufeff\ufeff---\n---\n", NOT_BEGUN],
+    ["only a fence", "---", NOT_CLOSED],
+    ["an open block", "---\na: 1\n", NOT_CLOSED],
+    ["a closing fence with a space", "---\na: 1\n--- \nBody", NOT_CLOSED],
+    ["dots for the closing fence", "---\na: 1\n...\nBody", NOT_CLOSED],
+    ["a closing fence that ends in a lone return", "---\na: 1\n---\r", NOT_CLOSED],
     ["a key twice", "---\na: 1\na: 2\n---\n", 'YAML, line 3, column 1: the key "a" stands here twice.'],
     ["a list", "---\n- a\n---\n", "The front matter is not a mapping of keys to values."],
   ])("%s is refused", (_, document, message) => {

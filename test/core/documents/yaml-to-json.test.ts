@@ -77,7 +77,31 @@ describe("parseYaml", () => {
       "a: [1\n",
       "YAML, line 2, column 1: Flow sequence in block collection must be sufficiently indented and end with a ]",
     ],
-    ["a tab for indentation", "a:\n\tb: 1\n", "YAML, line 2, column 1: Tabs are not allowed as indentation"],
+    [
+      "a tab for indentation",
+      "a:\n\tb: 1\n",
+      "YAML, line 2, column 1: Tabs are not allowed as indentation: use blanks",
+    ],
+    [
+      "a title with a colon",
+      "title: Gather: all of it\n",
+      'YAML, line 1, column 8: Nested mappings are not allowed in compact mappings: put a text with ": " in it in quotes',
+    ],
+    [
+      "a path that begins with @",
+      "file: @project/x.md\n",
+      "YAML, line 1, column 7: Plain value cannot start with reserved character @: put the whole value in double quotes",
+    ],
+    [
+      "an apostrophe in single quotes",
+      "title: 'it's'\n",
+      "YAML, line 1, column 12: Unexpected scalar at node end: put the whole value in double quotes",
+    ],
+    [
+      "a key without a blank behind its colon",
+      "nodeId:gather\ntype: step\n",
+      'YAML, line 1, column 1: Implicit keys need to be on a single line: write "key: value", with a blank behind the colon',
+    ],
     ["a key twice", "a: 1\nb: 2\na: 3\n", 'YAML, line 3, column 1: the key "a" stands here twice.'],
     [
       "a key twice, deep",

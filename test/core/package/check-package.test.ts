@@ -162,6 +162,31 @@ describe("documents", () => {
     );
   });
 
+  test("variables that a run would not begin with are told of", () => {
+    const frontmatter = { schemaVersion: "1.1", workflowType: "tiny", variables: { rounds: 0, tone: "dry" } };
+    const { value, findings } = checkWorkflowDocument("workflow.md", frontmatter);
+    expect([value?.workflowType, said(findings)]).toEqual([
+      "tiny",
+      ["warning $.variables has rounds, tone, and runs begin without any variable: let a step set them"],
+    ]);
+  });
+
+  test("a step's field that is spelled almost as one that is read is told of, and no other", () => {
+    const step = {
+      schemaVersion: "1.1",
+      nodeId: "draft",
+      type: "step",
+      setVariables: ["x"],
+      agent_id: "a",
+      note: 1,
+    };
+    const { findings } = checkStepFile("draft.md", step, { id: "draft" }, AUTHOR);
+    expect(said(findings)).toEqual([
+      "warning $.setVariables is no field of a step: did you mean setsVariables?",
+      "warning $.agent_id is no field of a step: did you mean agentId?",
+    ]);
+  });
+
   test("a step is held against its node", () => {
     const { value } = graphWith({});
     const [node] = value?.nodes ?? [];
@@ -211,6 +236,9 @@ describe("files that a package names", () => {
     ],
     ["a.md", "which the package does not have: add it, or did you mean docs/a.md, more/a.md"],
     ["none.md", "which the package does not have: add it"],
+    ["./docs/b.md#step-2", "which the package does not have: add it, or did you mean docs/b.md"],
+    ["docs/%62.md", "which the package does not have: add it, or did you mean docs/b.md"],
+    ["docs/100%.md", "which the package does not have: add it"],
   ])("%s: %s", (target, sentence) => {
     expect(said(refer(target).findings).join("\n")).toContain(sentence);
   });

@@ -115,6 +115,25 @@ describe("a condition of an edge is warned of", () => {
       [`${place} has 2 keys, and is a value that always holds`],
     ],
     ["for no operator", {}, [`${place} has 0 keys`]],
+    [
+      "for decisions that no gate is",
+      {
+        or: [
+          { in: [{ var: "gateDecisions.qaGate" }, ["PASS", "waived"]] },
+          { "==": ["DONE", { var: ["gateDecisions.qaGate"] }] },
+        ],
+      },
+      [
+        `${place}.or[0].in compares "gateDecisions.qaGate" with "waived", which no gate is (there are: PASS, CONCERNS, FAIL, WAIVED, PENDING)`,
+        `${place}.or[1]["=="] compares "gateDecisions.qaGate" with "DONE"`,
+      ],
+    ],
+    ["not for a variable's value, whatever it is", { in: [{ var: "variables.ok" }, ["PASS", "waived"]] }, []],
+    [
+      "for a path that is not read",
+      { "==": ["variables.ok", true] },
+      [`${place}["=="] has the text "variables.ok", and reads nothing there: write {"var": "variables.ok"}`],
+    ],
   ])("%s", (_, condition, expected) => {
     const found = check(condition);
     expect(found.map((line, index) => line.slice(0, expected[index]?.length ?? 200))).toEqual(expected);

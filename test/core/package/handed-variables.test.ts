@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  checkHandedUp,
-  handedVariables,
-  knownVariables,
-} from "../../../src/core/package/handed-variables.js";
+import { checkHanded, handedVariables, knownVariables } from "../../../src/core/package/handed-variables.js";
 import {
   type StepFrontmatter,
   graphSchema,
@@ -66,11 +62,22 @@ describe("of the workflows of a package", () => {
   });
 
   test("one that hands up what nobody sets is warned of", () => {
-    const said = checkHandedUp([workflow("main", [calling]), workflow("part", [{}], [])]);
+    const said = checkHanded([workflow("main", [calling], ["tone"]), workflow("part", [{}], [])]);
     expect(said.map(({ severity, path, message }) => `${severity} ${path} ${message}`)).toEqual([
       'warning $.nodes[0] subworkflow "n" is to hand up the variable "verdict", which no step of "part" sets: name it in the setsVariables of the step that does',
     ]);
-    expect(checkHandedUp([workflow("main", [calling]), workflow("part", [{}], ["verdict"])])).toEqual([]);
-    expect(checkHandedUp([workflow("main", [calling])])).toEqual([]);
+    expect(checkHanded([workflow("main", [calling], ["tone"]), workflow("part", [{}], ["verdict"])])).toEqual(
+      [],
+    );
+    expect(checkHanded([workflow("main", [calling])])).toEqual([]);
+  });
+
+  test("one that hands down what nobody sets is warned of, and not where a caller has handed it down", () => {
+    const part = workflow("part", [{ workflow: "below", variablesIn: ["tone"] }]);
+    const main = workflow("main", [{ workflow: "part", variablesIn: ["tone"] }]);
+    const said = checkHanded([main, part, workflow("below", [{}])]);
+    expect(said.map(({ file, path, message }) => `${file} ${path} ${message}`)).toEqual([
+      'main.json $.nodes[0] subworkflow "n" is to hand down the variable "tone", which no step of this workflow sets: name it in the setsVariables of the step that does',
+    ]);
   });
 });
