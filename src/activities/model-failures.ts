@@ -34,7 +34,7 @@ export function turnKey({ run, visit, turn, model }: ModelTurnInput): string {
 /** The endpoint wants a key, and none was sent: another worker may have it. */
 function missingKey(error: ModelError, { model }: ModelTurnInput, { apiKey }: ModelSettings) {
   if (error.code !== "LLM_AUTH_FAILED" || model === undefined || apiKey !== undefined) return undefined;
-  return `it has no key for the model ${modelLabel(model)}, and was refused without one: ${error.message.trim()}`;
+  return `it has no key for the model ${modelLabel(model)}, and was refused without one: ${error.message.trim().replace(/\.$/, "")}`;
 }
 
 /** Where another model can be asked, nobody waits longer than this for one that asks to wait. */

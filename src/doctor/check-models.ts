@@ -195,7 +195,10 @@ class Visit {
     const isOwn = status === 529 || (status === 503 && this.isOfType(JSON_TYPE));
     const isServed = (status < 500 && (status < 300 || status >= 400)) || (isBusy && isOwn);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
-    const isSite = status < 300 && this.isOfType(/^text\/html\b/i);
+    // As LM Studio answers at an address without /v1.
+    const isNoPath =
+      error instanceof ModelError && !error.retryable && /\banswered 404\b/.test(error.message);
+    const isSite = status < 300 && (isNoPath || this.isOfType(/^text\/html\b/i));
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
     const isBlocked = status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR";

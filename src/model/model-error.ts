@@ -289,8 +289,8 @@ function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
 
 function codeOfStatus(status: number, said: ProviderError, body: string): ErrorCode {
   if (status === 403 && isPage(body)) return "LLM_HTTP_ERROR"; // a proxy's, which knows nothing of keys
-  // As xAI, Azure API Management and watsonx answer: the key is as it should be.
-  if (status === 403 && (isUsedUp(said) || isOutOfQuota(said))) return "LLM_HTTP_ERROR";
+  // As xAI, Azure API Management, watsonx and Perplexity answer: the key is as it should be.
+  if ((status === 401 || status === 403) && (isUsedUp(said) || isOutOfQuota(said))) return "LLM_HTTP_ERROR";
   if (status === 401 || status === 403) return "LLM_AUTH_FAILED";
   if (status === 400 && isWrongKey(said)) return "LLM_AUTH_FAILED";
   if (status === 408) return "LLM_TIMEOUT";

@@ -148,10 +148,18 @@ const STATUSES: readonly (readonly [RegExp, number])[] = [
 /** As a gateway in Python begins them, whose own refusal has come into its stream (AWS's Bedrock Access Gateway). */
 const IN_WORDS = /^([45]\d\d): (?=\S)/;
 
+/** MiniMax's, whose codes are numbers of its own. */
+const OF_A_LIMIT = /^(?:rate|usage|token) limit (?:is )?(?:exceeded|reached)\b/i;
+
+/** LM Studio's, of an address without `/v1`, under 200. */
+const NO_PATH = /^unexpected endpoint or method\b/i;
+
 /** The status of an error that came in an answer of another one; undefined where it names none. */
 export function statusNamed({ words, codes }: ProviderError): number | undefined {
+  if (NO_PATH.test(words)) return 404;
   const [, inWords] = IN_WORDS.exec(words) ?? [];
   const number = [...codes, inWords].map(Number).find((code) => code >= 400 && code < 600);
+  if (number === undefined && OF_A_LIMIT.test(words)) return 429;
   return number ?? STATUSES.find(([name]) => codes.some((code) => name.test(code)))?.[1];
 }
 
@@ -230,7 +238,7 @@ function says({ words, codes }: ProviderError, form: RegExp): boolean {
 }
 
 const OUT_OF_QUOTA =
-  /quota[ _](?:(?:is|was|has been) )?(?:exceeded|reached|exhausted)\b|\bout of (?:\w+ ){0,3}quota\b/i;
+  /quota[ _](?:(?:is|was|has been) )?(?:exceeded|reached|exhausted)\b|\bout of (?:\w+ ){0,3}quota\b|\binsufficient_quota\b|\bkey limit exceeded\b|\brequires? billing to be enabled\b|exceeded your current quota\b/i;
 
 /** Whether a quota is what a key may do no more by, for however long: the key is as it should be. */
 export function isOutOfQuota(error: ProviderError): boolean {
@@ -239,7 +247,7 @@ export function isOutOfQuota(error: ProviderError): boolean {
 
 /** TGI has each of its errors under 422 in a stream. */
 const BUSY =
-  /\bDEGRADED function\b|\brequest failed during generation\b|\bincomplete generation\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\b(?:Throttling|TooManyRequests|ServiceUnavailable|ModelTimeout)Exception\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b/i;
+  /\bDEGRADED function\b|\brequest failed during generation\b|\bincomplete generation\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\b(?:Throttling|TooManyRequests|ServiceUnavailable|ModelTimeout)Exception\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b|\b(?:try again|retry) later\b|请稍[后候]再?(?:重试|试|请求)/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
 export function isBusy(error: ProviderError): boolean {
@@ -268,7 +276,7 @@ export function isWrongKey(error: ProviderError): boolean {
 }
 
 const FILTERED =
-  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|potentially unsafe or sensitive content|content filtering policy|blocked by (?:model armor|(?:a |the |our )?(?:content filter|guardrail))|rejected (?:by|as a result of) (?:the|our) safety system|blocked due to security configurations|violation of provider terms|limited access to this content for safety|violates? google's responsible ai|prompt (?:is|was) blocked\b|blocked (?:due to|because of)(?: its|:)? (?:content|safety|prohibited_content)\b|content[ _]policy[ _]violation|guardrail[ _](?:intervened|triggered|violation)|\b(?:content|safety) filter triggered\b|\bflagged (?:by|as)\b.{0,30}\b(?:moderation|unsafe)\b|(?:blocked|denied|rejected) by (?:the |our )?(?:content safety|guardrails)\b|\bcontain sensitive information\b|不安全或敏感内容|内容审核不通过|内容违规|涉及敏感/i;
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|potentially unsafe or sensitive content|content filtering policy|blocked by (?:model armor|(?:a |the |our )?(?:content filter|guardrail))|rejected (?:by|as a result of) (?:the|our) safety system|blocked due to security configurations|violation of provider terms|limited access to this content for safety|violates? google's responsible ai|prompt (?:is|was) blocked\b|blocked (?:due to|because of)(?: its|:)? (?:content|safety|prohibited_content)\b|content[ _]policy[ _]violation|guardrail[ _](?:intervened|triggered|violation)|\b(?:content|safety) filter triggered\b|\bflagged (?:by|as)\b.{0,30}\b(?:moderation|unsafe)\b|(?:blocked|denied|rejected) by (?:the |our )?(?:content safety|guardrails)\b|\bcontain sensitive information\b|content filtered due to\b|\binappropriate content (?:was |is )?detected|不安全或敏感内容|内容审核不通过|内容违规|涉及敏感/i;
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>

@@ -222,6 +222,17 @@ describe("a model", () => {
     expect(of("reachable").found).toContain("with a web page, not a chat completion: Welcome");
   });
 
+  test("whose address lacks /v1 is told so where its server says that under 200", async () => {
+    const { of } = await checked((response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: "Unexpected endpoint or method. (POST /chat/completions)" }));
+    });
+    expect(of("reachable")).toMatchObject({
+      status: "failed",
+      remedy: "Correct OPENAI_BASE_URL: most end in /v1.",
+    });
+  });
+
   test("whose address redirects is not followed, and the host is named", async () => {
     const { of, asked } = await checked((response) => {
       response.writeHead(308, { location: "http://elsewhere.example/v1/chat/completions" });

@@ -415,6 +415,8 @@ test.each<[object, string, boolean]>([
   [{ errors: [{ code: "authentication_error", message: "m" }], trace: "t" }, "LLM_AUTH_FAILED", false],
   [{ error: { status_code: 529, message: "m" } }, "LLM_HTTP_ERROR", true],
   [{ base_resp: { status_code: 1004, status_msg: "login fail: carry the key" } }, "LLM_AUTH_FAILED", false],
+  [{ base_resp: { status_code: 1002, status_msg: "rate limit exceeded(RPM)" } }, "LLM_RATE_LIMITED", true],
+  [{ error: "Unexpected endpoint or method. (POST /chat/completions)" }, "LLM_HTTP_ERROR", false],
   [{ error: { type: "invalid_request_error", message: "m" } }, "LLM_BAD_RESPONSE", true],
   [{ error: { message: "400: An error occurred (ValidationException)" } }, "LLM_HTTP_ERROR", false],
   [{ error: { message: "429: An error occurred (ThrottlingException)" } }, "LLM_RATE_LIMITED", true],
@@ -502,6 +504,8 @@ test.each<[number, unknown]>([
   ].map((message): [number, unknown] => [400, { error: { message } }]),
   [400, { error_code: "BAD_REQUEST", message: '{"finishReason": "input_guardrail_triggered"}' }],
   [400, { error: { code: "2003", message: "内容审核不通过" } }],
+  [400, { error: { message: "400 - Input Filter: Content filtered due to safety violations." } }],
+  [400, { code: "400", message: "Inappropriate content detected!!!" }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
     code: "LLM_CONTENT_FILTERED",
@@ -531,6 +535,8 @@ test.each([
   [400, "Our servers are currently overloaded. Please try again later."],
   [400, "Selected model is at capacity. Please try a different model."],
   [400, "The system is currently experiencing high demand and cannot process your request."],
+  [400, "Upstream error, please try again later."],
+  [400, "请求限频，请稍后重试"],
 ])("a server that is busy is worth another try under a status of wrong requests: %i %s", (status, detail) => {
   expect(refused(status, JSON.stringify({ status, title: "No", detail }))).toMatchObject({
     code: "LLM_HTTP_ERROR",
@@ -563,6 +569,15 @@ test.each([
   { error: { message: "预扣费额度失败, 用户剩余额度: 1, 需要预扣费额度: 5" } },
 ])("nor is a quota that Azure API Management, watsonx or a gateway names: %j", (body) => {
   expect(refused(403, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+});
+
+test.each([
+  [403, { error: { message: "Key limit exceeded (daily limit). Manage it in your settings", code: 403 } }],
+  [403, [{ error: { code: 403, message: "This API method requires billing to be enabled.", status: "x" } }]],
+  [401, { error: { message: "You exceeded your current quota.", type: "insufficient_quota", code: 401 } }],
+  [401, { error: { message: "Unauthorized: API key suspended because of insufficient credit." } }],
+])("nor is what OpenRouter, Google, Perplexity and Upstage say of it: %i %j", (status, body) => {
+  expect(refused(status, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
 });
 
 test("and a key that may not do this is one, whatever quota it has", () => {

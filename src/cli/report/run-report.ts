@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import type { PendingActivity, TaskFailure } from "../../client/runs/pending-work.js";
 import { type StandingBelow, askingBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
+import type { ErrorCode } from "../../core/errors.js";
 import type { ClosedRun } from "../../client/runs/closed-run.js";
 import type { Budget } from "../../core/run/budget.js";
 import { asksForBudget } from "../../core/run/question.js";
@@ -190,6 +191,13 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
   return `raise it with interlock budget ${shellName(runId)} --add-turns|--add-tokens|--add-cost <n>`;
 }
 
+/** Of these the words are the endpoint's own, who does not know what its address, key or model is called in the settings. */
+const ENDPOINT_FAULTS: ReadonlySet<string> = new Set<ErrorCode>([
+  "LLM_AUTH_FAILED",
+  "LLM_HTTP_ERROR",
+  "LLM_BAD_RESPONSE",
+]);
+
 /** The report for people; `webUi` says how the Web UI is opened where there is no link. */
 export function printReport(report: RunReport, projectRoot: string | undefined, webUi?: string): void {
   const isEmpty =
@@ -204,6 +212,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   if (report.failure !== undefined) {
     print(`  failure     ${report.failure.code}: ${report.failure.message}`);
     const isRefused = report.currentNodeId === "" && isRefusedStart(report.failure);
+    if (ENDPOINT_FAULTS.has(report.failure.code)) print("  interlock doctor says what to mend of its model");
     if (report.problem === undefined && !isRefused)
       print(`  go on with interlock retry ${shellName(report.runId)}`);
   }
@@ -231,7 +240,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   if (usageByNode.length > 1) {
     for (const { nodeId, usage } of usageByNode) print(`    ${nodeId}: ${usageInWords(usage)}`);
   }
-  if (report.model !== undefined) printModel(report.model);
+  if (report.model !== undefined) printModel(report.model, isOverPhase(report.phase));
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
@@ -276,13 +285,16 @@ function usageInWords(usage: Usage): string {
   return `${workInWords(usage)}, ${tokensInWords(usage)}${costInWords(usage)}`;
 }
 
-function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {
+function printModel(
+  { chain: [first, ...fallbacks], answeredBy, missing }: ModelState,
+  isOver: boolean,
+): void {
   const after = fallbacks.length === 0 ? "" : `, else ${fallbacks.map(modelLabel).join(", ")}`;
   if (first !== undefined) print(`  model       ${modelLabel(first)}${after}`);
   if (answeredBy !== undefined && (fallbacks.length > 0 || first === undefined)) {
     print(`  answered by ${modelLabel(answeredBy)}`);
   }
-  if (missing !== undefined) print(`  waits       ${missing}`);
+  if (missing !== undefined && !isOver) print(`  waits       ${missing}`);
 }
 
 function hostPathOf(artifact: string, { sessionFolder }: RunReport, projectRoot: string | undefined): string {

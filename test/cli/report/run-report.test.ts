@@ -64,6 +64,22 @@ test("a start that was refused as unsigned is not led to a retry, which signs no
   expect(await saidOf("None.\nLet it go on with: x")).not.toContain("\nLet it go on with: x");
 });
 
+test("of a run that its model's endpoint has failed the report names the doctor, and no wait any more", () => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const saidOf = (phase: "failed" | "running", code: string): string => {
+    written.mockClear();
+    const model = { chain: [], missing: "it has no key" };
+    printReport({ ...REPORT, phase, model, failure: { code, message: "m" } }, undefined);
+    return written.mock.calls.map(([text]) => String(text)).join("");
+  };
+  expect(saidOf("failed", "LLM_AUTH_FAILED")).toContain(
+    "  interlock doctor says what to mend of its model\n",
+  );
+  expect(saidOf("failed", "LLM_AUTH_FAILED")).not.toContain("waits");
+  expect(saidOf("failed", "LLM_CONTEXT_EXCEEDED")).not.toContain("doctor");
+  expect(saidOf("running", "LLM_AUTH_FAILED")).toContain("  waits       it has no key\n");
+});
+
 test("the commands of a report take a run's id as one word, whoever has chosen it", () => {
   const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   const failure = { code: "LLM_TIMEOUT", message: "No answer." } as const;
