@@ -210,6 +210,11 @@ describe("the entries of a tree", () => {
         "5",
         "6",
       ),
+      "my-agent-skills/bmad/agents/y/SKILL.md": page({ name: "y" }, "Take on the persona of a brewer."),
+      "my-agent-skills/skills/qa/SKILL.md": page(
+        { name: "qa" },
+        "## Step 4: Compose the `qa` persona overlay",
+      ),
       "h/references/SKILL.md": "x\n",
       "core/tasks/workflow.md": "The engine.",
       "core/tasks/bmad-help/SKILL.md": page({ name: "help" }, "Help."),
@@ -234,6 +239,8 @@ describe("the entries of a tree", () => {
       ["i/SKILL.md", "i", "steps", "i/SKILL.md"],
       ["j/agent-notes/SKILL.md", "notes", "instructions", "j/agent-notes/SKILL.md"],
       ["j/templates/SKILL.md", "templates", "instructions", "j/templates/SKILL.md"],
+      ["my-agent-skills/bmad/agents/y/SKILL.md", "y", "agent", "my-agent-skills/bmad/agents/y/SKILL.md"],
+      ["my-agent-skills/skills/qa/SKILL.md", "qa", "instructions", "my-agent-skills/skills/qa/SKILL.md"],
     ]);
   });
 });

@@ -147,7 +147,8 @@ function documentOf(tree: SourceTree, path: string, source: SourceText): string 
   return isOwn && hasStepsOf(tree, only) ? only : path;
 }
 
-const OF_AGENTS = /(?:^|[-/])agents?(?:-|\/|$)/;
+/** By a skill's own name, or where it lies: the names of the folders further up, such as a repository's, say nothing of it. */
+const OF_AGENTS = /(?:^|\/)agents?\/[^/]*$|(?:^|[-/])agents?(?:-[^/]*)?$/;
 /** Somebody to be, or a menu to show: skills about agents speak of both. */
 const IS_PERSONA =
   /\b(?:your?|adopt|embody|assume|become|take on)\b[^.\n]{0,80}\bpersona\b|\b(?:in|break) character\b|<menu>|^#.{0,80}\b(?:persona|menu)\b|agent\.menu|\bmenu:/im;
