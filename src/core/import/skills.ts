@@ -11,7 +11,8 @@ export interface Call {
 }
 
 const SKILL_FILES = ["SKILL.md", "workflow.md"];
-const NAMED_SKILL = /(?:\bskill:|`)(bmad-[a-z0-9-]{2,60})`?/g;
+/** No pattern of names, such as `bmad-agent-*`. */
+const NAMED_SKILL = /(?:\bskill:|`)(bmad-[a-z0-9-]{1,59}[a-z0-9])(?![a-z0-9*{<-])/g;
 const MARK = "(?:`|\\*\\*|\"|')";
 const SKILL_NAME = "(?:[\\w-]{1,60}:)?([a-z0-9][a-z0-9-]{1,60})";
 /** "Invoke the `taste` skill", "use the skill `tea:taste`" */

@@ -83,3 +83,15 @@ test("the text of a skill without steps is in its package once, where its node h
   expect(files.get("workflow.md")).toContain("own document is the step file of its node");
   expect(files.get("agents.json")).toContain("The step file of the one node is the workflow's own document");
 });
+
+test("a pattern of names is no skill that is called", () => {
+  const one = importOf({
+    "tea/SKILL.md": page(
+      { name: "tea", description: "x" },
+      "A `bmad-agent-*` skill loads a persona, as `bmad-{name}` does; `bmad-brew` brews.",
+    ),
+  });
+  expect(said(one, true)).toEqual([
+    'note tea/SKILL.md:5 calls the skill "bmad-brew", which is not at hand: the model is told to do without',
+  ]);
+});
