@@ -51,7 +51,10 @@ export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource
         isAsking = false;
       }
     },
-    close: () => answers.close(),
+    close() {
+      block.close();
+      answers.close();
+    },
   };
 }
 

@@ -18,10 +18,12 @@ export class RedrawnBlock {
   private waiting: Standing | undefined;
 
   /** After Ctrl-Z and `fg` the shell's lines stand at the end: they are not taken back. */
+  private readonly leaveDrawn = (): void => {
+    this.drawn = [];
+  };
+
   constructor() {
-    process.on("SIGCONT", () => {
-      this.drawn = [];
-    });
+    process.on("SIGCONT", this.leaveDrawn);
   }
 
   /** From now on the run waits for this. */
@@ -42,5 +44,10 @@ export class RedrawnBlock {
   erase(): void {
     eraseNotes(this.drawn.length);
     this.drawn = [];
+  }
+
+  /** It is drawn no more; what is drawn stays. */
+  close(): void {
+    process.off("SIGCONT", this.leaveDrawn);
   }
 }

@@ -62,7 +62,10 @@ function liveView(knowsAll: boolean): WatchView {
       block.wait(standing);
       draw([]);
     },
-    close: () => block.erase(),
+    close() {
+      block.erase();
+      block.close();
+    },
   };
 }
 
