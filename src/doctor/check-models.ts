@@ -206,7 +206,7 @@ class Visit {
       return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
     if ((status === 404 && !isBusy) || (isUnlisted && status < 429)) {
-      const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";
+      const has = isUnlisted ? `; GET /models has ${listSome(list.ids, MAX_NAMED)}` : "";
       const name = settingOf(usedBy, "model");
       return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
     }
