@@ -49,7 +49,7 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 export const MAX_BODY_BYTES = 256 * 1024;
 /** Runs in one page of a listing. */
 export const MAX_RUNS_PAGE = 200;
-/** How far a listing reaches. */
+/** How many runs the page holds. */
 export const MAX_RUNS_LISTED = 5_000;
 /** Entries of one page of a conversation. */
 export const MAX_ENTRIES_PAGE = 100;
@@ -249,8 +249,8 @@ export interface RunsRequest extends RunsNarrowing {
   readonly phase?: string;
   /** Begun at or after this time. */
   readonly since?: string;
-  /** How many to leave out, 0 to `MAX_RUNS_LISTED`. */
-  readonly offset?: number;
+  /** Begun at or before this time, to the millisecond: as the last one of the page before has `startedAt`. */
+  readonly before?: string;
   /** 1 to `MAX_RUNS_PAGE`; 50 where it is absent. */
   readonly limit?: number;
 }

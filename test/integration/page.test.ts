@@ -32,6 +32,29 @@ function errorIn(body: string): PageFault["error"] {
   return (JSON.parse(body) as PageFault).error;
 }
 
+test("the list of runs goes on from where a page of it has ended, none of them left out", async () => {
+  const bench = await openBench([]);
+  const { browser } = await openPage(bench);
+  const since = new Date().toISOString();
+  const { workflow } = bench.client.temporal;
+  const ids: string[] = [];
+  for (let begun = 0; begun < 12; begun += 1) {
+    const workflowId = `run-${randomUUID()}`; // one after the other: more than a page of one moment ends the list
+    await workflow.start("graphRun", { workflowId, taskQueue: "nobody", args: [{}] });
+    ids.push(workflowId);
+  }
+  await workflow.getHandle(ids[3] ?? "").terminate();
+  const found = new Set<string>();
+  let before: string | undefined;
+  await eventually(async () => {
+    const asked = { since, limit: 5, ...(before === undefined ? {} : { before }) };
+    const { runs, more } = await browser.ask("runs", asked);
+    for (const { workflowId } of runs) found.add(workflowId);
+    before = more ? runs.at(-1)?.startedAt : undefined; // Temporal lists a run a moment after it has begun
+    return ids.every((id) => found.has(id));
+  });
+});
+
 test("a run is found, looked at from all sides, answered, and followed to its end", async () => {
   const bench = await openBench(STORY);
   const { browser } = await openPage(bench);

@@ -3,7 +3,7 @@ import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
 import { defined } from "../../core/defined.js";
 import type { GraphEdge as PackageEdge } from "../../core/package/graph.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
-import { MAX_RUNS_LISTED, type RouteAnswer, type RouteRequest } from "../api.js";
+import type { RouteAnswer, RouteRequest } from "../api.js";
 import type { RunRow } from "../api-run.js";
 import { answered } from "./faults.js";
 import type { PageDeps } from "./places.js";
@@ -22,16 +22,21 @@ export function sessionAnswer({ client, version, startWorker }: PageDeps): Route
 /** One more is asked for than is shown: that says whether there are more. */
 export async function runsAnswer(
   { client }: PageDeps,
-  { phase, offset = 0, limit = DEFAULT_PAGE, ...narrowing }: RouteRequest<"runs">,
+  { phase, before, limit = DEFAULT_PAGE, ...narrowing }: RouteRequest<"runs">,
 ): Promise<RouteAnswer<"runs">> {
   const phases = phase?.split(",");
   const filter: RunFilter = {
     ...narrowing,
     ...(phases === undefined ? {} : { phases: RUN_PHASES.filter((known) => phases.includes(known)) }),
+    ...(before === undefined ? {} : { query: begunBy(before) }),
   };
-  const last = Math.min(offset + limit, MAX_RUNS_LISTED);
-  const runs = await client.runs(filter, last + 1);
-  return { runs: runs.slice(offset, last).map(rowOf), more: runs.length > last };
+  const runs = await client.runs(filter, limit + 1);
+  return { runs: runs.slice(0, limit).map(rowOf), more: runs.length > limit };
+}
+
+/** A listing says the millisecond in which a run began; Temporal knows it more exactly. */
+function begunBy(time: string): string {
+  return `StartTime < "${new Date(Date.parse(time) + 1).toISOString()}"`;
 }
 
 /** A run of a listing as the page shows it. */

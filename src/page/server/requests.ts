@@ -6,13 +6,7 @@ import { RUN_PHASES } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
 import { sha256Schema } from "../../core/sha256.js";
-import {
-  MAX_ENTRIES_PAGE,
-  MAX_RUNS_LISTED,
-  MAX_RUNS_PAGE,
-  type RouteName,
-  type RouteRequest,
-} from "../api.js";
+import { MAX_ENTRIES_PAGE, MAX_RUNS_PAGE, type RouteName, type RouteRequest } from "../api.js";
 import { PageRefusal } from "./faults.js";
 
 /** What the page is asked, parsed once. What is a start or an update is checked again by the client, as every one is. */
@@ -58,7 +52,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
     ...narrowing,
     phase: phases.exactOptional(),
     since: z.iso.datetime().exactOptional(),
-    offset: whole(0, MAX_RUNS_LISTED).exactOptional(),
+    before: z.iso.datetime().exactOptional(),
     limit: whole(1, MAX_RUNS_PAGE).exactOptional(),
   }),
   questions: z.strictObject(narrowing),

@@ -16,13 +16,15 @@ interface VirtualListProps<T> {
   readonly children: (item: T) => ComponentChildren;
   /** Stays at the end while new rows come, as long as it is there. */
   readonly follows?: boolean;
+  /** Told of the first row that is in the page. */
+  readonly onSeen?: (first: number) => void;
   /** Called when the last rows are seen, and again whenever it is there anew while they are. */
   readonly onEnd?: (() => void) | undefined;
 }
 
 /** A list of which only the rows that are seen are in the page, however long it is. */
 export function VirtualList<T>(props: VirtualListProps<T>) {
-  const { label, items, rowHeight: usualHeight, keyOf, children, follows = false, onEnd } = props;
+  const { label, items, rowHeight: usualHeight, keyOf, children, follows = false, onSeen, onEnd } = props;
   const rowHeight = usualHeight * TEXT_SCALE;
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: FIRST_HEIGHT });
@@ -42,6 +44,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     if (follows && isAtEnd.current && current !== null) current.scrollTop = current.scrollHeight;
     look();
   }, [items.length]);
+  useEffect(() => onSeen?.(first), [first]);
   useEffect(() => {
     if (last >= items.length && items.length > 0) onEnd?.();
   }, [last, items.length, onEnd === undefined]);

@@ -1,9 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunRow, WaitingQuestion } from "../../api-run.js";
 import { MAX_RUNS_LISTED, MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
 import { asksForBudget } from "../../../core/run/question.js";
 import { shortRunId } from "../../../core/run/run-id.js";
 import { ask } from "../ask.js";
+import { NOTHING_LISTED, listedAnew } from "../listed-runs.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
 import { VirtualList } from "../ui/virtual-list.js";
@@ -141,22 +142,26 @@ interface ListingProps {
   readonly isTopKnown: boolean;
 }
 
-/** The newest page is asked for again and again; older ones when they are scrolled to. */
+/** The newest runs and those that are seen are asked for again and again; older ones when they are scrolled to. */
 function Listing({ filter, now, isTopKnown }: ListingProps) {
   const key = JSON.stringify(filter);
-  const [pages, setPages] = useState(1);
-  useEffect(() => setPages(1), [key]);
+  const [wanted, setWanted] = useState({ key, runs: 0 });
+  const seen = useRef(0);
+  const listed = useRef({ key, value: NOTHING_LISTED });
   const { value, error } = useAsked(
-    `runs ${key} ${pages}`,
-    (signal) => loadPages(filter, pages, signal),
+    `runs ${key}`,
+    async (signal) => {
+      const before = listed.current.key === key ? listed.current.value : NOTHING_LISTED;
+      const needs = { wanted: wanted.key === key ? wanted.runs : 0, seen: seen.current };
+      const now = await listedAnew(before, { ...needs, ask: (upTo) => askRuns(filter, upTo, signal) });
+      listed.current = { key, value: now };
+      return now;
+    },
     EVERY_MS,
+    wanted.runs,
   );
-  const [held, setHeld] = useState<LoadedRuns & { readonly key: string }>();
-  useEffect(() => {
-    if (value !== undefined) setHeld({ key, ...value });
-  }, [value]);
-  const shown = isTopKnown && held?.key === key ? held : undefined;
-  const isLastPage = pages * MAX_RUNS_PAGE >= MAX_RUNS_LISTED;
+  const shown = isTopKnown ? value : undefined;
+  const isFull = shown !== undefined && shown.runs.length >= MAX_RUNS_LISTED;
   return (
     <section aria-label="All runs">
       <Fault error={error} />
@@ -169,13 +174,17 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
             items={shown.runs}
             rowHeight={ROW_HEIGHT}
             keyOf={({ runId, workflowId }) => `${workflowId} ${runId}`}
-            onEnd={shown.more && shown.pages === pages && !isLastPage ? () => setPages(pages + 1) : undefined}
+            onSeen={(first) => (seen.current = first)}
+            onEnd={
+              shown.more && !isFull
+                ? () => setWanted({ key, runs: shown.runs.length + MAX_RUNS_PAGE })
+                : undefined
+            }
           >
             {(run) => <Row run={run} now={now} />}
           </VirtualList>
           <p class="small muted" role="status">
-            {shown.runs.length}{" "}
-            {shown.more ? wordsOfMore(isLastPage) : shown.runs.length === 1 ? "run" : "runs"}
+            {shown.runs.length} {shown.more ? wordsOfMore(isFull) : shown.runs.length === 1 ? "run" : "runs"}
           </p>
         </>
       )}
@@ -183,37 +192,24 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
   );
 }
 
-function wordsOfMore(isLastPage: boolean): string {
-  return isLastPage ? "newest runs; filter for older ones" : "newest runs; scroll for more";
+function wordsOfMore(isFull: boolean): string {
+  return isFull ? "newest runs; filter for older ones" : "newest runs; scroll for more";
 }
 
-interface LoadedRuns {
-  readonly runs: readonly RunRow[];
-  readonly more: boolean;
-  /** How many were asked for. Their runs may be fewer than that: one that stands on two of them counts once. */
-  readonly pages: number;
-}
-
-async function loadPages(filter: RunsFilter, pages: number, signal: AbortSignal): Promise<LoadedRuns> {
+function askRuns(
+  filter: RunsFilter,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<RouteAnswer<"runs">> {
   const days = Number(filter.since);
-  const narrowed = {
+  const request = {
     ...narrowingOf(filter),
     ...(filter.phase === "" ? {} : { phase: filter.phase }),
     ...(days > 0 ? { since: new Date(Date.now() - days * DAY).toISOString() } : {}),
+    ...(before === undefined ? {} : { before }),
+    limit: MAX_RUNS_PAGE,
   };
-  const runs = new Map<string, RunRow>();
-  let more = true;
-  for (let page = 0; page < pages && more; page += 1) {
-    const answer = await ask(
-      "runs",
-      { ...narrowed, offset: page * MAX_RUNS_PAGE, limit: MAX_RUNS_PAGE },
-      signal,
-    );
-    // Between two pages a run may have been begun: then one is on both.
-    for (const run of answer.runs) runs.set(`${run.workflowId} ${run.runId}`, run);
-    ({ more } = answer);
-  }
-  return { runs: [...runs.values()], more, pages };
+  return ask("runs", request, signal);
 }
 
 function narrowingOf(filter: RunsFilter) {
