@@ -29,7 +29,11 @@ async function run({ args, environment, dir, input }) {
   const [stdout, stderr] = [said.stdout, said.stderr].map((chunks) =>
     Buffer.concat(chunks.splice(0)).toString(),
   );
-  // A process has one runtime of workers.
-  const isSpent = Object.keys(loaded).some((path) => path.includes("@temporalio/worker/lib/"));
-  process.send({ outcome: { code, stdout, stderr }, isSpent });
+  process.send({ outcome: { code, stdout, stderr }, isSpent: hasRuntime() });
+}
+
+/** Whether a command has left its runtime of workers behind: a process has one at a time. It goes with the last worker and connection. */
+function hasRuntime() {
+  const path = Object.keys(loaded).find((each) => each.endsWith("@temporalio/worker/lib/runtime.js"));
+  return path !== undefined && loaded[path].exports.Runtime._instance !== undefined;
 }
