@@ -88,7 +88,7 @@ describe("interlock demo", () => {
     "%s of a run that only the stopped server may know says how it is asked",
     async (command) => {
       const unknown = "0b7c7e0e-6f0e-4d36-9d5c-3d1f0c1d2e3f";
-      const { code, stderr } = await shell.runAlone([command, unknown]);
+      const { code, stderr } = await shell.run([command, unknown]);
       expect(code).toBe(2);
       expect(stderr).toContain(`There is no run "${unknown}" in this store.`);
       expect(stderr).toContain("Start it with: interlock dev");
@@ -130,16 +130,16 @@ describe("interlock demo", () => {
   });
 
   test("is listed by runs and shown by status afterwards, without a server", async () => {
-    const runs = await shell.runAlone(["runs", "--json"]);
+    const runs = await shell.run(["runs", "--json"]);
     expect(JSON.parse(runs.stdout)).toMatchObject([{ runId: report.runId, phase: "completed" }]);
-    const status = await shell.runAlone(["status", report.runId, "--json"]);
+    const status = await shell.run(["status", report.runId, "--json"]);
     expect(JSON.parse(status.stdout)).toMatchObject({
       runId: report.runId,
       phase: "completed",
       artifacts: report.artifacts,
       usage: report.usage,
     });
-    const packages = await shell.runAlone(["package", "list", "--json"]);
+    const packages = await shell.run(["package", "list", "--json"]);
     expect(JSON.parse(packages.stdout)).toMatchObject([{ name: "create-story", version: "1.0.0" }]);
   });
 });
@@ -148,11 +148,11 @@ describe("interlock audit verify", () => {
   async function rehearsed() {
     const shell = shellOf(await openBench([]));
     const example = join(ROOT, "examples/create-story/package");
-    const outcome = await shell.runAlone(["run", example, "--project", "project", "--rehearse", "--json"]);
+    const outcome = await shell.run(["run", example, "--project", "project", "--rehearse", "--json"]);
     const { runId, logFile } = JSON.parse(outcome.stdout) as { runId: string; logFile: string };
     const verify = async (text: string) => {
       await writeFile(logFile, text);
-      const { code, stdout } = await shell.runAlone(["audit", "verify", runId, "--json"]);
+      const { code, stdout } = await shell.run(["audit", "verify", runId, "--json"]);
       const verdict = JSON.parse(stdout) as { ok: boolean; findings: { line: number }[] };
       return { code, ok: verdict.ok, lines: verdict.findings.map(({ line }) => line) };
     };
@@ -221,14 +221,14 @@ describe("interlock run", () => {
           phase: "waiting-user",
           question: { nodeId: "ask", text: "Which colour?" },
         });
-        const status = await configured.runAlone(["status", report.runId, "--json"]);
+        const status = await configured.run(["status", report.runId, "--json"]);
         expect(JSON.parse(status.stdout)).toMatchObject({
           phase: "waiting-user",
           question: { text: "Which colour?" },
         });
-        const { stderr } = await configured.runAlone(["inbox"]);
+        const { stderr } = await configured.run(["inbox"]);
         expect(stderr).toContain("An answer starts it by itself.\nAnswer one with: interlock answer <run>");
-        const answered = await configured.runAlone(["answer", report.runId, "Blue", "--json"]);
+        const answered = await configured.run(["answer", report.runId, "Blue", "--json"]);
         expect(answered.code).toBe(0);
         expect(JSON.parse(answered.stdout)).toMatchObject({ runId: report.runId, phase: "completed" });
       });
@@ -264,14 +264,14 @@ describe("interlock run", () => {
       child.kill("SIGKILL");
       await new Promise((resolve) => child.once("exit", resolve));
       const dev = spawn(process.execPath, [MAIN, "dev"], { env: environment, cwd: dir, stdio: "ignore" });
-      const [run] = JSON.parse((await shell.runAlone(["runs", "--json"])).stdout) as { runId: string }[];
-      for (;;) {
-        const status = await shell.runAlone(["status", run?.runId ?? "", "--json"]);
+      const [run] = JSON.parse((await shell.run(["runs", "--json"])).stdout) as { runId: string }[];
+      await eventually(async () => {
+        const status = await shell.run(["status", run?.runId ?? "", "--json"]);
         const { phase } = JSON.parse(status.stdout) as { phase: string };
-        if (phase === "completed") break;
-        expect(phase).toBe("running");
-      }
-      const done = await shell.runAlone(["status", run?.runId ?? ""]);
+        expect(["running", "completed"]).toContain(phase);
+        return phase === "completed";
+      });
+      const done = await shell.run(["status", run?.runId ?? ""]);
       expect(done.stdout).toMatch(/^ {2}web ui +all runs: http:\/\/127\.0\.0\.1:\d+$/m);
       dev.kill("SIGINT");
       await new Promise((resolve) => dev.once("exit", resolve));
@@ -288,7 +288,7 @@ describe("interlock run", () => {
       const [, address = ""] = /^Temporal: (.+)$/m.exec(dev.said) ?? [];
       expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
       const elsewhere = shell.with({ TEMPORAL_ADDRESS: address, INTERLOCK_STORE: join(dir, "another") });
-      expect(await elsewhere.runAlone(["runs", "--limit", "1"])).toMatchObject({ code: 0 });
+      expect(await elsewhere.run(["runs", "--limit", "1"])).toMatchObject({ code: 0 });
       await dev.stop();
     },
   );
@@ -314,9 +314,9 @@ describe("interlock run", () => {
         () => ({ status: 400 }),
         async (model, variables) => {
           const withKey = shell.with(variables); // dev has no model
-          const failed = await withKey.runAlone(["run", "package", "--project", "project", "--json"]);
+          const failed = await withKey.run(["run", "package", "--project", "project", "--json"]);
           const { runId } = jsonOf(failed) as { runId: string };
-          await withKey.runAlone(["retry", runId]);
+          await withKey.run(["retry", runId]);
           expect(model.requests).toHaveLength(2);
         },
       );
@@ -375,10 +375,10 @@ describe("interlock run", () => {
     const noModel = await shell.runAlone(["run", "package", "--project", "project"]);
     expect(noModel).toMatchObject({ code: 2, stdout: "" });
     expect(noModel.stderr).toContain("Set INTERLOCK_MODEL and OPENAI_API_KEY");
-    const noPackage = await shell.runAlone(["run", "nowhere", "--project", "project", "--rehearse"]);
+    const noPackage = await shell.run(["run", "nowhere", "--project", "project", "--rehearse"]);
     expect(noPackage.code).toBe(2);
     expect(noPackage.stderr).toContain("neither a package directory nor an installed package");
-    const noAgent = await shell.runAlone([
+    const noAgent = await shell.run([
       "run",
       "package",
       "--project",
@@ -388,13 +388,13 @@ describe("interlock run", () => {
       "nobody",
     ]);
     expect(noAgent.stderr).toContain('The package has no agent "nobody". It has: author, closer.');
-    const noProject = await shell.runAlone(["run", "package", "--project", "missing", "--rehearse"]);
+    const noProject = await shell.run(["run", "package", "--project", "missing", "--rehearse"]);
     expect([noProject.code, noProject.stderr]).toEqual([
       2,
       expect.stringContaining('"missing" is no directory'),
     ]);
-    expect((await shell.runAlone(["run", "package"])).code).toBe(2);
-    expect((await shell.runAlone(["worker"])).stderr).toContain("Set TEMPORAL_ADDRESS");
+    expect((await shell.run(["run", "package"])).code).toBe(2);
+    expect((await shell.run(["worker"])).stderr).toContain("Set TEMPORAL_ADDRESS");
     expect((await readdir(join(shell.dir, "store"))).filter((name) => name.startsWith("temporal"))).toEqual(
       [],
     );
@@ -411,7 +411,7 @@ describe("interlock run", () => {
         INTERLOCK_TASK_QUEUE: `cli-${shell.dir.slice(-6)}`,
       };
       const configured = shell.with(variables);
-      const started = await configured.runAlone([
+      const started = await configured.run([
         "run",
         "package",
         "--project",
@@ -428,14 +428,12 @@ describe("interlock run", () => {
         cwd: shell.dir,
         stdio: "ignore",
       });
-      let phase = "";
-      while (phase !== "completed") {
-        const status = await configured.runAlone(["status", runId, "--json"]);
-        if (status.code === 0) ({ phase } = JSON.parse(status.stdout) as { phase: string });
-      }
+      await eventually(async () => {
+        const { code, stdout } = await configured.run(["status", runId, "--json"]);
+        return code === 0 && (JSON.parse(stdout) as { phase: string }).phase === "completed";
+      });
       worker.kill("SIGTERM");
       await new Promise((resolve) => worker.once("exit", resolve));
-      expect(phase).toBe("completed");
     },
   );
 });
@@ -461,7 +459,7 @@ test("who starts a run is told of it first, whatever Temporal then says of its w
   const started = await shell.with({ ...configured, ...preload }).runAlone(begin);
   expect(started).toMatchObject({ code: 1, stderr: expect.stringContaining("injected") });
   const [, runId = "none"] = /^Run (\S+) is started/.exec(started.stdout) ?? [];
-  const { stderr } = await shell.with(configured).runAlone(["status", runId]);
+  const { stderr } = await shell.with(configured).run(["status", runId]);
   expect(stderr).toContain("the run waits until one does");
 });
 
@@ -475,7 +473,7 @@ test("a command ends although a library has left something open", async () => {
 describe("interlock package check", () => {
   test("accepts the example and finds nothing", async () => {
     const shell = await newShell();
-    const outcome = await shell.runAlone([
+    const outcome = await shell.run([
       "package",
       "check",
       join(ROOT, "examples/create-story/package"),
@@ -489,7 +487,7 @@ describe("interlock package check", () => {
     const shell = await newShell();
     await cp(join(ROOT, "examples/create-story/package"), join(shell.dir, "package"), { recursive: true });
     await rm(join(shell.dir, "package/steps/step-06-handover.md"));
-    const outcome = await shell.runAlone(["package", "check", "package", "--json"]);
+    const outcome = await shell.run(["package", "check", "package", "--json"]);
     expect(outcome.code).toBe(1);
     const { findings } = JSON.parse(outcome.stdout) as {
       findings: { file: string; path: string; message: string }[];
