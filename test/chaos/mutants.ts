@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/disk/atomic-file.ts",
-        from: "if (file === basename(path)) removeIfThere(temporary);",
+        from: "if (file === basename(path)) removeIfPresent(temporary);",
         to: "",
       },
     ],
