@@ -24,17 +24,21 @@ const TAG_BEGINS = new RegExp(
 );
 
 /**
- * An answer's text as a person sees it: without what the model thinks aloud in tags, and without what ends its turn. At its beginning a thought that is not
+ * An answer's text as a person sees it: without what the model thinks aloud in tags, and without what begins and ends its turn. At its beginning a thought that is not
  * closed goes on to the end, and one that is only closed was begun by the server. In code tags are text.
  */
 export function visibleText(said: string): string {
   if (!TAG_BEGINS.test(said)) return said;
-  const text = inTags(said);
-  const rest = text.slice(endOfThoughts(text));
+  const text = inTags(said).replace(TURN_START, "");
+  const rest = text.slice(endOfThoughts(text)).replace(TURN_START, "");
   const begun = rest.trimStart();
   const shown = withoutThoughts(begun);
   return withoutTurnEnds(shown === begun ? rest : shown);
 }
+
+/** What begins a turn in a model's own template, or what it says behind its thoughts: Cohere's, OpenThinker's, Qwen's and Gemma's. */
+const TURN_START =
+  /^\s{0,9}(?:<\|(?:START_RESPONSE|START_TEXT|begin_of_solution|assistant)\|>|<\|im_start\|>assistant\b|<start_of_turn>model\b)\s{0,9}/;
 
 /** Kimi K3's marks of a thought and of what comes behind it, either of which may be missing there, in tags. */
 function inTags(text: string): string {
