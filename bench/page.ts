@@ -246,8 +246,10 @@ async function withPage<T>(stage: Stage, use: (looked: Looked) => Promise<T>): P
     const chromium = (browser = await launchChromium([], { handleSIGINT: false, handleSIGTERM: false }));
     const cdp = await chromium.newBrowserCDPSession();
     const opened = await chromium.newContext();
-    await (await opened.newPage()).goto(link);
-    const cookies = await opened.cookies(new URL("/api/session", link).href);
+    const first = await opened.newPage();
+    await first.goto(link);
+    await first.waitForURL("**/#/runs"); // the page has taken what the link says
+    const storageState = await opened.storageState();
     await opened.close();
     return await use({
       pid: ui.pid ?? 0,
@@ -256,8 +258,7 @@ async function withPage<T>(stage: Stage, use: (looked: Looked) => Promise<T>): P
         return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0);
       },
       async open(path) {
-        const context = await chromium.newContext({ viewport: { width: 1_240, height: 800 } });
-        await context.addCookies(cookies);
+        const context = await chromium.newContext({ viewport: { width: 1_240, height: 800 }, storageState });
         const page = await context.newPage();
         await page.goto(`${new URL(link).origin}/${path}`);
         return page;

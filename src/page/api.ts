@@ -160,6 +160,11 @@ export interface PageApi {
   readonly start: { readonly request: StartRequest; readonly answer: Started };
 }
 
+/** Where the link leads: it tells the page what stands in place of `/api` in the paths below, which other programs of the host do not know. */
+export function openedHref(place: string): string {
+  return `/#/opened${place}`;
+}
+
 export type RouteName = keyof PageApi;
 export type RouteRequest<N extends RouteName> = PageApi[N]["request"];
 export type RouteAnswer<N extends RouteName> = PageApi[N]["answer"];

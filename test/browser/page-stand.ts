@@ -53,16 +53,15 @@ export async function openPageStand(more: Readonly<Record<string, string>> = {})
       link = /http:\S+/.exec(line)?.[0] ?? link;
     });
     servers.push(ui);
-    return { origin: new URL(link).origin, cookies: await cookiesOf(browser, link) };
+    return { origin: new URL(link).origin, session: await sessionOf(browser, link) };
   };
   const own = await serve(place.environment);
   const openIn = async (
-    { origin, cookies }: Awaited<ReturnType<typeof serve>>,
+    { origin, session }: Awaited<ReturnType<typeof serve>>,
     path: string,
     options: BrowserContextOptions,
   ): Promise<Page> => {
-    const context = await browser.newContext(options);
-    await context.addCookies(cookies);
+    const context = await browser.newContext({ ...options, storageState: session });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(`${origin}/${path}`);
@@ -98,13 +97,14 @@ export async function openPageStand(more: Readonly<Record<string, string>> = {})
 }
 
 /** The session that the link gives. */
-async function cookiesOf(browser: Browser, link: string) {
+async function sessionOf(browser: Browser, link: string) {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(link);
-  const cookies = await context.cookies(new URL("/api/session", link).href);
+  await page.waitForURL("**/#/runs"); // the page has taken what the link says
+  const session = await context.storageState();
   await context.close();
-  return cookies;
+  return session;
 }
 
 /** A command in a process of its own, once it has said that. */

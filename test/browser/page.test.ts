@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { appendFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -78,6 +81,27 @@ test("a browser without the link is let in nowhere", async () => {
   expect(await page.locator("main").innerText()).toContain("Open the link");
 });
 
+test("another program of the same host that the browser visits is sent nothing of its session", async () => {
+  const sent: (string | undefined)[] = [];
+  const other = createServer((request, response) => {
+    sent.push(request.headers.cookie);
+    response.setHeader("Content-Type", "text/html");
+    response.end("<!doctype html><title>another program</title>");
+  });
+  onTestFinished(() => void other.close());
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const page = await open("");
+  await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
+  const tab = await page.context().newPage(); // of the same browser, and of the same site: cookies know no ports
+  const { port } = other.address() as AddressInfo; // it listens on a port
+  for (const path of ["", "api", "api/", "api/session", "api/run/live", "open"]) {
+    await tab.goto(`http://127.0.0.1:${port}/${path}`);
+  }
+  expect(sent.length).toBeGreaterThanOrEqual(6);
+  expect(sent.filter((cookie) => cookie !== undefined)).toEqual([]);
+});
+
 test("what waits for a person stands on top; it is answered, the worker dies, and another one goes on", async () => {
   walked = await stand.start({ input: "The heron." });
   const page = await open("");
@@ -103,7 +127,7 @@ test("what takes longer than the page waits before it asks again is shown when i
   let asked = 0;
   let answerAll = () => {};
   const release = new Promise<void>((resolve) => (answerAll = resolve));
-  await page.route(/\/api\/run(?:\/standing)?\?/, async (route) => {
+  await page.route(/\/run(?:\/standing)?\?/, async (route) => {
     asked += 1;
     await release;
     await route.continue();
@@ -512,7 +536,7 @@ test("what was typed for a question is there again after another view, another p
   expect(await box.inputValue()).toBe("A long and careful answer.");
 
   // What is on its way is taken, though the page that has sent it is gone before it hears so.
-  await page.route("**/api/run/answer", async (route) => {
+  await page.route("**/run/answer", async (route) => {
     await route.fetch();
     await page.reload();
   });
@@ -525,9 +549,9 @@ test("when the page's server answers again, what it is asked seldom is asked aga
   const page = await open("");
   let isDown = true;
   const asked: string[] = [];
-  await page.route(/\/api\/run[?/]/, (route) => {
+  await page.route(/\/run[?/]/, (route) => {
     if (isDown) return route.abort();
-    asked.push(new URL(route.request().url()).pathname);
+    asked.push(new URL(route.request().url()).pathname.replace(/^\/api\/[^/]+/, ""));
     return route.continue();
   });
   await page.goto(`${stand.origin}/#/runs/${walked}`);
@@ -537,7 +561,7 @@ test("when the page's server answers again, what it is asked seldom is asked aga
   await page.getByRole("group", { name: /^Graph/ }).waitFor();
   await fault.first().waitFor({ state: "detached" });
   // The run itself is asked for every three seconds, its graph every fifteen.
-  const before = asked.slice(0, asked.indexOf("/api/run/graph")).filter((path) => path === "/api/run");
+  const before = asked.slice(0, asked.indexOf("/run/graph")).filter((path) => path === "/run");
   expect(before.length).toBeLessThanOrEqual(2);
 });
 

@@ -47,10 +47,17 @@ export async function sendRaw(
 export class PageBrowser {
   readonly port: number;
   readonly cookie: string;
+  private readonly place: string;
 
-  private constructor(port: number, cookie: string) {
+  private constructor(port: number, setCookie: string) {
     this.port = port;
-    this.cookie = cookie;
+    this.cookie = setCookie.split(";", 1)[0] ?? "";
+    this.place = /; Path=([^;]+)/.exec(setCookie)?.[1] ?? "";
+  }
+
+  /** Where a path of the API is, as the link has told. */
+  at(path: string): string {
+    return path.replace(/^\/api/, this.place);
   }
 
   static async open(link: string): Promise<PageBrowser> {
@@ -65,7 +72,7 @@ export class PageBrowser {
       },
     });
     if (status !== 303) throw new Error(`The link does not open the page: ${status}.`);
-    return new PageBrowser(Number(port), headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? "");
+    return new PageBrowser(Number(port), headers["set-cookie"]?.[0] ?? "");
   }
 
   get own(): string {
@@ -81,9 +88,9 @@ export class PageBrowser {
     const { method, path } = ROUTES[name];
     if (method === "POST") {
       const headers = { ...this.headers(), Origin: `http://${this.own}`, "Content-Type": "application/json" };
-      return sendRaw(this.port, { method, path, headers, body: JSON.stringify(asked) });
+      return sendRaw(this.port, { method, path: this.at(path), headers, body: JSON.stringify(asked) });
     }
-    return sendRaw(this.port, { path: `${path}?${queryOf(asked)}`, headers: this.headers() });
+    return sendRaw(this.port, { path: `${this.at(path)}?${queryOf(asked)}`, headers: this.headers() });
   }
 
   /** The answer of a route. Rejects with the fault where it is one. */
@@ -101,7 +108,12 @@ export class PageBrowser {
     const { seq, lastId } = more;
     const query = queryOf({ run, ...(seq === undefined ? {} : { seq }) });
     const headers = { ...this.headers(), ...(lastId === undefined ? {} : { "Last-Event-ID": lastId }) };
-    const asked = request({ host: "127.0.0.1", port: this.port, path: `${LIVE_PATH}?${query}`, headers });
+    const asked = request({
+      host: "127.0.0.1",
+      port: this.port,
+      path: `${this.at(LIVE_PATH)}?${query}`,
+      headers,
+    });
     asked.end();
     const [response] = (await once(asked, "response")) as [IncomingMessage];
     const watching = new Watching(response);

@@ -76,9 +76,12 @@ test("the link lets one browser in, once; the next one is printed when it was us
     expect([refused, (await open(refused)).status]).toEqual([refused, expect.toBeOneOf([400, 403, 405])]);
   }
   const opened = await open({});
-  expect(opened).toMatchObject({ status: 303, headers: { location: "/" } });
+  expect(opened).toMatchObject({
+    status: 303,
+    headers: { location: expect.stringMatching(/^\/#\/opened\/api\/[\w-]{43}$/) },
+  });
   expect(opened.headers["set-cookie"]).toEqual([
-    expect.stringMatching(/^[\w-]+=[\w-]{43}; Path=\/api; HttpOnly; SameSite=Strict$/),
+    expect.stringMatching(/^[\w-]+=[\w-]{43}; Path=\/api\/[\w-]{43}; HttpOnly; SameSite=Strict$/),
   ]);
   expect(await open({})).toMatchObject({ status: 403 });
   expect(new Set(links).size).toBe(2);
@@ -96,7 +99,7 @@ test("what another page can make a browser send changes nothing and says nothing
   const get = (
     more: Partial<RawRequest> & { readonly headers?: Record<string, string | string[]> },
   ): RawRequest => ({
-    path: ROUTES.session.path,
+    path: browser.at(ROUTES.session.path),
     ...more,
     headers: { Host: own, Cookie: cookie, ...more.headers },
   });
@@ -105,7 +108,7 @@ test("what another page can make a browser send changes nothing and says nothing
     body: string | Buffer = JSON.stringify({ run: "none" }),
   ): RawRequest => ({
     method: "POST",
-    path: ROUTES.pause.path,
+    path: browser.at(ROUTES.pause.path),
     headers: {
       Host: own,
       Cookie: cookie,
@@ -127,8 +130,8 @@ test("what another page can make a browser send changes nothing and says nothing
     ["a number for the address", 403, get({ headers: { Host: `2130706433:${port}` } })],
     ["the address of IPv6", 403, get({ headers: { Host: `[::1]:${port}` } })],
     ["any address", 403, get({ headers: { Host: `0.0.0.0:${port}` } })],
-    ["an address as the path", 403, get({ path: `http://evil.test${ROUTES.session.path}` })],
-    ["two slashes", 403, get({ path: `//evil.test${ROUTES.session.path}` })],
+    ["an address as the path", 403, get({ path: `http://evil.test${browser.at(ROUTES.session.path)}` })],
+    ["two slashes", 403, get({ path: `//evil.test${browser.at(ROUTES.session.path)}` })],
     // Other pages.
     ["a foreign origin", 403, get({ headers: { Origin: EVIL } })],
     ["an opaque origin", 403, get({ headers: { Origin: "null" } })],
@@ -167,7 +170,13 @@ test("what another page can make a browser send changes nothing and says nothing
         headers: { Cookie: `interlock-page-${port}=${new URL(links[1] ?? "").searchParams.get("token")}` },
       }),
     ],
-    ["no cookie for a stream", 401, get({ path: `${LIVE_PATH}?run=x`, headers: { Cookie: "" } })],
+    ["a path that anybody knows", 401, get({ path: ROUTES.session.path })],
+    [
+      "another browser's path",
+      401,
+      get({ path: `${browser.at(ROUTES.session.path).replace("/session", "x/session")}` }),
+    ],
+    ["no cookie for a stream", 401, get({ path: `${browser.at(LIVE_PATH)}?run=x`, headers: { Cookie: "" } })],
     ["no cookie for a change", 401, post({ Cookie: "" })],
     // What changes something.
     [
@@ -183,38 +192,38 @@ test("what another page can make a browser send changes nothing and says nothing
     ["JSON in another encoding", 415, post({ "Content-Type": "application/json; charset=utf-16" })],
     ["packed JSON", 415, post({ "Content-Encoding": "gzip" })],
     ["no type", 415, { ...post({}), headers: { Host: own, Cookie: cookie, Origin: `http://${own}` } }],
-    ["a change by GET", 405, get({ path: `${ROUTES.pause.path}?run=none` })],
-    ["a change by HEAD", 405, get({ method: "HEAD", path: `${ROUTES.pause.path}?run=none` })],
+    ["a change by GET", 405, get({ path: `${browser.at(ROUTES.pause.path)}?run=none` })],
+    ["a change by HEAD", 405, get({ method: "HEAD", path: `${browser.at(ROUTES.pause.path)}?run=none` })],
     ["a change by PUT", 405, { ...post({}), method: "PUT" }],
     [
       "a method in a header",
       405,
       get({
         method: "DELETE",
-        path: ROUTES.pause.path,
+        path: browser.at(ROUTES.pause.path),
         headers: { Origin: `http://${own}`, "X-HTTP-Method-Override": "POST" },
       }),
     ],
     ["a preflight", 403, get({ method: "OPTIONS" })],
     ["a preflight of the page's own", 405, get({ method: "OPTIONS", headers: { Origin: `http://${own}` } })],
     ["a trace", 403, get({ method: "TRACE" })],
-    ["a question by POST", 405, { ...post({}), path: ROUTES.run.path }],
+    ["a question by POST", 405, { ...post({}), path: browser.at(ROUTES.run.path) }],
     // Bodies and queries.
     ["no JSON", 400, post({}, "{")],
     ["no UTF-8", 400, post({}, Buffer.from([0x22, 0xff, 0x22]))],
     ["another shape", 400, post({}, "[]")],
     ["a field more", 400, post({}, JSON.stringify({ run: "x", more: 1 }))],
     ["a prototype", 400, post({}, '{"run":"x","__proto__":{}}')],
-    ["what is said in the query", 400, { ...post({}), path: `${ROUTES.pause.path}?run=x` }],
+    ["what is said in the query", 400, { ...post({}), path: `${browser.at(ROUTES.pause.path)}?run=x` }],
     ["a large body", 413, post({}, "x".repeat(MAX_BODY_BYTES + 1))],
     [
       "a large body of unknown length",
       413,
       post({ "Transfer-Encoding": "chunked" }, "x".repeat(MAX_BODY_BYTES + 1)),
     ],
-    ["a name twice", 400, get({ path: `${ROUTES.run.path}?run=a&run=b` })],
-    ["a page that is too large", 400, get({ path: `${ROUTES.runs.path}?limit=100000` })],
-    ["no number", 400, get({ path: `${ROUTES.runs.path}?limit=1e1` })],
+    ["a name twice", 400, get({ path: `${browser.at(ROUTES.run.path)}?run=a&run=b` })],
+    ["a page that is too large", 400, get({ path: `${browser.at(ROUTES.runs.path)}?limit=100000` })],
+    ["no number", 400, get({ path: `${browser.at(ROUTES.runs.path)}?limit=1e1` })],
   ];
   for (const [what, status, request] of refused) {
     const answer = await sendRaw(port, request);

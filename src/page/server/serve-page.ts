@@ -8,7 +8,15 @@ import {
 } from "../../web/foreign-requests.js";
 import { type Listening, listening } from "../../web/listening.js";
 import { bodyWithin } from "../../web/request-body.js";
-import { LIVE_PATH, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_STREAMS, ROUTES, type RouteName } from "../api.js";
+import {
+  LIVE_PATH,
+  MAX_ANSWER_BYTES,
+  MAX_BODY_BYTES,
+  MAX_STREAMS,
+  ROUTES,
+  type RouteName,
+  openedHref,
+} from "../api.js";
 import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
 import { NOT_TOLD_AGAIN, PageRefusal, WrongMethod, toRefusal } from "./faults.js";
 import { streamRun } from "./live.js";
@@ -124,8 +132,8 @@ class Page {
       const why = await this.whyNotReady();
       sendText(response, why === undefined ? 200 : 503, `${why ?? "ok"}\n`);
     } else if (pathname === OPEN_PATH) this.open(request, response, query);
-    else if (pathname === LIVE_PATH) await this.stream(request, response, query);
-    else if (pathname.startsWith("/api/")) await this.answer(request, response, pathname, query);
+    else if (pathname.startsWith("/api/"))
+      await this.askApi(request, response, this.apiPath(pathname), query);
     else this.file(request, response, pathname);
   }
 
@@ -143,18 +151,32 @@ class Page {
       );
       return;
     }
-    response.writeHead(303, { Location: "/", "Set-Cookie": cookie });
+    response.writeHead(303, { Location: openedHref(this.sessions.place), "Set-Cookie": cookie });
     response.end();
+  }
+
+  /** A path as `ROUTES` has it. */
+  private apiPath(pathname: string): string {
+    const { place } = this.sessions;
+    if (!pathname.startsWith(`${place}/`)) throw noSession();
+    return `/api${pathname.slice(place.length)}`;
+  }
+
+  private askApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<void> {
+    return path === LIVE_PATH
+      ? this.stream(request, response, query)
+      : this.answer(request, response, path, query);
   }
 
   private session(request: IncomingMessage): Session {
     const session = this.sessions.find(request.headers.cookie);
     if (session !== undefined) return session;
-    throw new PageRefusal(
-      401,
-      "NO_SESSION",
-      "This browser has not opened the link. The program that serves the page has printed it.",
-    );
+    throw noSession();
   }
 
   private async answer(
@@ -220,6 +242,11 @@ class Page {
     if (request.headers["if-none-match"] === etag) response.writeHead(304).end();
     else send(response, 200, type, bytes);
   }
+}
+
+function noSession(): PageRefusal {
+  const message = "This browser has not opened the link. The program that serves the page has printed it.";
+  return new PageRefusal(401, "NO_SESSION", message);
 }
 
 const ROUTE_OF: ReadonlyMap<string, RouteName> = new Map(

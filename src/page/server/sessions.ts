@@ -20,6 +20,11 @@ export class Sessions {
   private link: Buffer = Buffer.alloc(0);
   private readonly known = new Map<string, Session>();
   private readonly cookieName: string;
+  /**
+   * What the paths of the API begin with, told to those who have opened a link. Cookies know no ports: on a path that others can guess, the
+   * browser would send the session's to any other program of this host that it visits.
+   */
+  readonly place = `/api/${secret()}`;
   private readonly onToken: (token: string) => void;
 
   /** `onToken` is told of each link's token. `port` tells the cookies of several pages on one host apart. */
@@ -41,7 +46,7 @@ export class Sessions {
     }
     this.known.set(hashOf(id).toString("hex"), { streams: 0, over: new AbortController() });
     this.nextLink();
-    return `${this.cookieName}=${id}; Path=/api; HttpOnly; SameSite=Strict`;
+    return `${this.cookieName}=${id}; Path=${this.place}; HttpOnly; SameSite=Strict`;
   }
 
   /** The session that a request's cookies name. */

@@ -1,4 +1,5 @@
 import { type PageFault, ROUTES, type RouteAnswer, type RouteName, type RouteRequest } from "../api.js";
+import { apiPath } from "./api-place.js";
 
 /** What the server has refused, in a sentence for people. */
 export class PageError extends Error {
@@ -28,7 +29,7 @@ export async function ask<N extends RouteName>(
   const looking = setInterval(() => void lookForServer(gone), LOOK_MS);
   try {
     const until = [AbortSignal.timeout(PATIENCE_MS), gone.signal, ...(signal === undefined ? [] : [signal])];
-    const response = await send(method, path, request, AbortSignal.any(until));
+    const response = await send(method, apiPath(path), request, AbortSignal.any(until));
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok && answer !== undefined) return answer as RouteAnswer<N>; // both sides have their types from one place
     throw faultOf(answer, response.status);

@@ -3,6 +3,7 @@ import type { RunDescription, RunGraph, RunStanding } from "../api-run.js";
 import type { LivePiece } from "../api-visit.js";
 import { LIVE_PATH, type LiveMessages } from "../api.js";
 import type { RunEvent } from "../../core/run/run-event.js";
+import { apiPath } from "./api-place.js";
 import { type PageError, ask, withQuery } from "./ask.js";
 import { eventsBetween } from "./earlier-events.js";
 import { type EventRow, toEventRow } from "./event-rows.js";
@@ -180,7 +181,7 @@ function follow(run: string, follower: Follower): () => void {
   const open = () => {
     close();
     if (document.hidden) return;
-    const opened = new EventSource(withQuery(LIVE_PATH, { run, seq: follower.next() }));
+    const opened = new EventSource(withQuery(apiPath(LIVE_PATH), { run, seq: follower.next() }));
     source = opened;
     const on = <N extends keyof LiveMessages>(name: N, take: (message: LiveMessages[N]) => void) =>
       opened.addEventListener(name, (event: MessageEvent<string>) => {

@@ -45,7 +45,9 @@ test("a browser that goes away in the middle of what it sends is no failure of t
     const gone = connect(page.port, "127.0.0.1");
     gone
       .resume()
-      .end(`POST ${ROUTES.pause.path} HTTP/1.1\r\n${[...lines, length].join("\r\n")}\r\n\r\n9\r\n{`);
+      .end(
+        `POST ${browser.at(ROUTES.pause.path)} HTTP/1.1\r\n${[...lines, length].join("\r\n")}\r\n\r\n9\r\n{`,
+      );
     await once(gone, "close");
   }
   expect((await sendRaw(page.port, { path: "/healthz", headers })).status).toBe(200);
@@ -64,7 +66,9 @@ function ofOneRun(identify: () => Promise<unknown>, error: Fault) {
 function watchRaw(browser: PageBrowser): Socket {
   const lines = Object.entries(browser.headers()).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(browser.port, "127.0.0.1");
-  socket.write(`GET ${LIVE_PATH}?run=a HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Length: 5\r\n\r\n`);
+  socket.write(
+    `GET ${browser.at(LIVE_PATH)}?run=a HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Length: 5\r\n\r\n`,
+  );
   return socket;
 }
 
@@ -155,7 +159,7 @@ test("requests whose bodies never end keep nobody out", async () => {
   for (let times = 1; times <= 5; times += 1) {
     const begun = Array.from({ length: 50 }, () => {
       const held = connect(page.port, "127.0.0.1").on("error", () => undefined);
-      held.write(`POST ${ROUTES.pause.path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{`);
+      held.write(`POST ${browser.at(ROUTES.pause.path)} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{`);
       return held;
     });
     waiting.push(...begun);
@@ -173,7 +177,7 @@ test.each([
 ])("of %s a request by %s is told what it takes", async (path, method, allowed) => {
   const { page, browser } = await openedPage();
   const headers = { ...browser.headers(), Origin: `http://${browser.own}` };
-  const refused = await sendRaw(page.port, { path, method, headers });
+  const refused = await sendRaw(page.port, { path: browser.at(path), method, headers });
   expect([refused.status, refused.headers.allow]).toEqual([405, allowed]);
 });
 
