@@ -102,6 +102,18 @@ test("another program of the same host that the browser visits is sent nothing o
   expect(sent.filter((cookie) => cookie !== undefined)).toEqual([]);
 });
 
+test("a page of others that leads to where the API is not does not lock the user out", async () => {
+  const page = await open("");
+  const session = page.locator(".standing", { hasText: "default" });
+  await session.waitFor();
+  const tab = await page.context().newPage();
+  await tab.goto(`${stand.origin}/#/opened/api/${"x".repeat(43)}`);
+  await tab.waitForURL("**/#/runs");
+  await page.reload();
+  await session.waitFor();
+  expect(await page.getByText("has not opened the link").count()).toBe(0);
+});
+
 test("what waits for a person stands on top; it is answered, the worker dies, and another one goes on", async () => {
   walked = await stand.start({ input: "The heron." });
   const page = await open("");
@@ -724,7 +736,7 @@ describe("where there is very much", () => {
     const link = (await row.getAttribute("href")) ?? "";
     const phase = list.locator(`.run-row[href="${link}"] .phase`);
     await stand.client.temporal.workflow.getHandle(workflowIdOf(link.split("/").at(-1) ?? "")).terminate();
-    await phase.getByText("failed").waitFor();
+    await expect.poll(() => phase.innerText(), { timeout: PATIENCE_MS }).toBe("failed");
   });
 });
 

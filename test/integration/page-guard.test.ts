@@ -174,7 +174,7 @@ test("what another page can make a browser send changes nothing and says nothing
     [
       "another browser's path",
       401,
-      get({ path: `${browser.at(ROUTES.session.path).replace("/session", "x/session")}` }),
+      get({ path: browser.at(ROUTES.session.path).replace("/session", "x/session") }),
     ],
     ["no cookie for a stream", 401, get({ path: `${browser.at(LIVE_PATH)}?run=x`, headers: { Cookie: "" } })],
     ["no cookie for a change", 401, post({ Cookie: "" })],

@@ -53,6 +53,7 @@ test("the list of runs goes on from where a page of it has ended, none of them l
     before = more ? runs.at(-1)?.startedAt : undefined; // Temporal lists a run a moment after it has begun
     return ids.every((id) => found.has(id));
   });
+  expect([...found]).toEqual(expect.arrayContaining(ids));
 });
 
 test("a run is found, looked at from all sides, answered, and followed to its end", async () => {
