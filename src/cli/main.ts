@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from "./compile-cache.js";
 import { EXIT, brokenOutput, printError, printJsonOfError, watchOutput } from "./terminal/output.js";
-import { endIfHungUp, exitCodeUnlessStopped } from "./terminal/interruption.js";
+import { endIfHungUp, exitCodeOnceRead } from "./terminal/interruption.js";
 
 const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
@@ -14,7 +14,8 @@ keepCompiledCode();
 const argv = process.argv.slice(2);
 const exitCode = await run();
 printJsonOfError(argv, exitCode);
-process.exitCode = brokenOutput() ?? exitCodeUnlessStopped(exitCode);
+const code = await exitCodeOnceRead(exitCode);
+process.exitCode = brokenOutput() ?? code;
 endIfHungUp();
 // What a library has left open when a command failed must not keep it from ending: somebody waits for its exit code.
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();

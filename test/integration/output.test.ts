@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isPrintable } from "../../src/core/printable.js";
+import { eventually } from "../fakes/eventually.js";
 import { MAIN, type Outcome, type Shell, jsonOf, newShell } from "./shell.js";
 
 const HOSTILE = "x\u001b[2J\u001b]8;;https://evil.example\u0007\u202e\u200b\u0085\nRun 1: completed\r\u2028z";
@@ -187,3 +190,58 @@ describe.each([[["runs"]], [["status", RUN]], [["--help"]], [["status", RUN, "--
     });
   },
 );
+
+test("a reader that takes its time has all of the output, also where the command is long done", async () => {
+  const shell = await newShell();
+  const project = join(shell.dir, "store/projects/shelf-000000000000");
+  await mkdir(project, { recursive: true });
+  const lines = Array.from({ length: 2_000 }, (_, nth) => ({
+    runId: `0e4f0f3a-7a3a-4c1e-9a51-${String(nth).padStart(12, "0")}`,
+    projectId: "shelf-000000000000",
+    packageId: "p",
+    workflowRef: "w",
+    activeAgentId: "a",
+    phase: "completed",
+    createdAt: "2026-01-02T03:04:05.000Z",
+    lastUpdatedAt: "2026-01-02T03:04:05.000Z",
+  }));
+  await writeFile(join(project, "runs.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const child = spawn(process.execPath, [MAIN, "runs", "--limit", "2000", "--json"], {
+    env: shell.environment,
+    cwd: shell.dir,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [first] = (await once(child.stdout.pause(), "readable")) as unknown[]; // what a pager shows at first
+  expect(first).toBeUndefined();
+  await setTimeout(2_000); // by itself it would end after half a second
+  const chunks: Buffer[] = [];
+  for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
+  expect(JSON.parse(Buffer.concat(chunks).toString("utf8"))).toHaveLength(2_000);
+  expect(child.exitCode ?? (await once(child, "exit"))[0]).toBe(0);
+});
+
+test("a terminal that takes nothing for a while, as after Ctrl-S, does not hold a worker up", async () => {
+  const { dir } = await newShell();
+  const program = join(dir, "print.mjs");
+  const output = JSON.stringify(join(dirname(MAIN), "terminal/output.js"));
+  const text = `import { writeFileSync } from "node:fs";
+import { print, waitForNoTerminal } from ${output};
+waitForNoTerminal();
+for (let turn = 0; turn < 100; turn += 1) {
+  print("x".repeat(65_536));
+  await new Promise(setImmediate);
+}
+writeFileSync("went-on", "");
+setInterval(() => undefined, 1_000);
+`;
+  await writeFile(program, text);
+  const node = process.execPath;
+  const args =
+    process.platform === "linux"
+      ? ["-qfec", `${node} ${program}`, "/dev/null"]
+      : ["-q", "/dev/null", node, program];
+  const terminal = spawn("script", args, { cwd: dir, stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void terminal.kill("SIGKILL"));
+  terminal.stdout.pause(); // nobody looks
+  await eventually(async () => (await readdir(dir)).includes("went-on"));
+});

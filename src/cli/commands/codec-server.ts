@@ -3,7 +3,14 @@ import { loadConfig } from "../../config.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { startCodecServer } from "../../seal/codec-server.js";
 import { hostForBrowsers, portForBrowsers } from "../options/numbers.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print } from "../terminal/output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  waitForNoTerminal,
+} from "../terminal/output.js";
 import { notListening } from "../../environment/listen-address.js";
 import { interruption, untilStopped } from "../terminal/interruption.js";
 
@@ -27,6 +34,7 @@ export async function codecServerCommand({
     );
   }
   const at = { host: hostForBrowsers(host), port: portForBrowsers(port) };
+  waitForNoTerminal();
   const token = codecToken ?? randomBytes(24).toString("base64url");
   const signal = interruption();
   const server = await startCodecServer({

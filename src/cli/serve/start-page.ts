@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.js";
 import { version } from "../../worker/version.js";
 import { mayLive } from "../../worker/worker-identity.js";
 import { answeredBy } from "../terminal/answer-text.js";
-import { CommandError, outputIsTerminal, print, printNote } from "../terminal/output.js";
+import { CommandError, outputIsTerminal, print, printNote, waitForNoTerminal } from "../terminal/output.js";
 import { localReader } from "../session/readers.js";
 import type { TemporalSession } from "../session/temporal-session.js";
 import { systemCode, wordsOf } from "../../core/system-code.js";
@@ -31,6 +31,7 @@ export async function startPage(
   { config, store }: { readonly config: Config; readonly store: Store | undefined },
   { port, host, isOpened = false }: PagePlace,
 ): Promise<PageServer> {
+  waitForNoTerminal();
   const { servePage } = await import("../../page/server/serve-page.js");
   let links = 0;
   const serve = (wanted: number) =>

@@ -1,20 +1,34 @@
 import { once } from "node:events";
 import { constants } from "node:os";
-import { EXIT, outputClosed } from "./output.js";
+import { EXIT, outputClosed, outputTaken } from "./output.js";
 
 /** What a command is stopped by: Ctrl-C, another process, its terminal that is closed. */
 const STOPPING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 type StoppingSignal = (typeof STOPPING_SIGNALS)[number];
 
 let stoppedBy: StoppingSignal | undefined;
+const stopped = new AbortController();
 
 /** The last one counts, but for a terminal that is gone: nothing brings it back. */
 export function noteStopped(signal: StoppingSignal): void {
   if (stoppedBy !== "SIGHUP") stoppedBy = signal;
+  stopped.abort();
+}
+
+/**
+ * Waits for whoever reads the output, however slowly, unless the command is stopped. Returns how it ended: as it did, or stopped with
+ * what was left to be read.
+ */
+export async function exitCodeOnceRead(exitCode: number): Promise<number> {
+  if (stoppedBy !== undefined) return exitCodeUnlessStopped(exitCode);
+  let isRead = false;
+  const read = outputTaken().then(() => (isRead = true));
+  await Promise.race([read, untilStopped(stopped.signal)]);
+  return exitCodeUnlessStopped(isRead ? exitCode : EXIT.failed);
 }
 
 /** The exit code of a command that may have been stopped before it was done: not that of one that has failed, but as shells see programs that do not listen to a signal, 128 and its number. */
-export function exitCodeUnlessStopped(exitCode: number): number {
+function exitCodeUnlessStopped(exitCode: number): number {
   return stoppedBy === undefined || exitCode !== EXIT.failed ? exitCode : 128 + constants.signals[stoppedBy];
 }
 

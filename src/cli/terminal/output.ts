@@ -77,6 +77,29 @@ function writePast(stream: Stream, isCut: boolean, text: string): void {
   full.set(stream, written < bytes.length);
 }
 
+/** What a stalled reader has not taken, at most; what is printed meanwhile is lost. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
+/**
+ * From now on a terminal that takes nothing for a while (Ctrl-S) holds nothing up: what is printed waits in memory, as it does for a pipe.
+ * By itself Node stands still with it, and so would all that a worker does.
+ */
+export function waitForNoTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    // Not among Node's types; where there is none, it stays as it was.
+    const { _handle: handle } = stream as { readonly _handle?: { setBlocking?(isBlocking: boolean): void } };
+    if (stream.isTTY) handle?.setBlocking?.(false);
+  }
+}
+
+/** Resolves when whoever reads the output has taken it, or is gone. */
+export async function outputTaken(): Promise<void> {
+  const waiting = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  await Promise.all(
+    waiting.map((stream) => new Promise<void>((resolve) => stream.write("", () => resolve()))),
+  );
+}
+
 function noteBroken(stream: Stream, error: NodeJS.ErrnoException): void {
   if (outlasts && isFull(systemCode(error))) full.set(stream, true);
   if (broken !== undefined || full.has(stream)) return;
@@ -119,6 +142,7 @@ function write(stream: Stream, text: string): void {
     writePast(stream, isCut, text);
     return;
   }
+  if (outlasts && process[stream].writableLength > MAX_UNREAD_BYTES) return;
   try {
     process[stream].write(text);
   } catch (error) {
