@@ -42,7 +42,7 @@ async function withOlder(listed: ListedRuns, ask: ListingNeeds["ask"]): Promise<
 }
 
 /** A list with a page of the listing in place of what it had there. */
-export function withPage({ runs, more }: ListedRuns, page: ListedRuns, before: Before): ListedRuns {
+function withPage({ runs, more }: ListedRuns, page: ListedRuns, before: Before): ListedRuns {
   const last = page.more ? (page.runs.at(-1)?.startedAt ?? "") : "";
   const newer = before === undefined ? [] : runs.filter(({ startedAt }) => startedAt > before);
   const older = runs.filter(({ startedAt }) => startedAt <= last);
