@@ -244,4 +244,5 @@ setInterval(() => undefined, 1_000);
   onTestFinished(() => void terminal.kill("SIGKILL"));
   terminal.stdout.pause(); // nobody looks
   await eventually(async () => (await readdir(dir)).includes("went-on"));
+  expect(terminal.exitCode).toBeNull(); // it was read by nobody to the end
 });

@@ -20,7 +20,7 @@ import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../../worker.js";
 import { isNobodyThere, noStoreWords } from "./environment.js";
 import { interruption } from "../terminal/interruption.js";
-import { UsageError, CommandError, NoTemporal, printNote, waitForNoTerminal } from "../terminal/output.js";
+import { UsageError, CommandError, NoTemporal, printNote } from "../terminal/output.js";
 import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
 import { wordsOf } from "../../core/system-code.js";
@@ -182,7 +182,6 @@ async function open(
     hasWorker: () => client.hasWorker(mayLive),
     async startWorker(runtime, { instruments = [], ...options } = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
-      waitForNoTerminal();
       const { IN_PASSING, startOnlyWorker } = await import("./worker-runtime.js");
       const watching = traces === undefined ? instruments : [traces.instrument, ...instruments];
       try {

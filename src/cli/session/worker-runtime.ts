@@ -12,7 +12,7 @@ import { type ListenAddress, addressText } from "../../environment/listen-addres
 import type { LogLevel } from "../../environment/log-words.js";
 import { keepHeapsLean } from "../../worker/lean-heap.js";
 import { type RunningWorker, type WorkerOptions, startWorker } from "../../worker.js";
-import { CommandError, printError } from "../terminal/output.js";
+import { CommandError, printError, waitForNoTerminal } from "../terminal/output.js";
 import { wordsOf } from "../../core/system-code.js";
 
 /** What a process with a worker says of itself, and where. */
@@ -35,6 +35,7 @@ export async function startOnlyWorker(
   options: WorkerOptions,
   runtime: WorkerRuntime,
 ): Promise<RunningWorker> {
+  waitForNoTerminal();
   if (runtime.metrics === undefined) {
     installRuntime(runtime);
     return startWorker(config, options);
