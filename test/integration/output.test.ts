@@ -240,7 +240,8 @@ setInterval(() => undefined, 1_000);
     process.platform === "linux"
       ? ["-qfec", `${node} ${program}`, "/dev/null"]
       : ["-q", "/dev/null", node, program];
-  const terminal = spawn("script", args, { cwd: dir, stdio: ["pipe", "pipe", "inherit"] });
+  const inTerminal: string = "script"; // gives a program a terminal
+  const terminal = spawn(inTerminal, args, { cwd: dir, stdio: ["pipe", "pipe", "inherit"] });
   onTestFinished(() => void terminal.kill("SIGKILL"));
   terminal.stdout.pause(); // nobody looks
   await eventually(async () => (await readdir(dir)).includes("went-on"));
