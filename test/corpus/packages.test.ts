@@ -541,7 +541,7 @@ describe("step files and workflow documents", () => {
     [
       "a document with all there is",
       withFiles({
-        [doc]: front(`${wf}\ncurrentNodeId: draft\nstepsCompleted: [x]\nvariables: {a: 1}\nmine: {b: 2}`),
+        [doc]: front(`${wf}\ncurrentNodeId: draft\nstepsCompleted: [x]\nvariables: {}\nmine: {b: 2}`),
       }),
     ],
     [
