@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { StepSize } from "../../src/core/step-size.js";
 import { checkSteering } from "./check-user.js";
 import type { ModelRequest, RunOperations } from "./evidence.js";
 import { planChaos } from "./plan.js";
@@ -15,7 +16,11 @@ describe("the user's deeds", () => {
     name: `answer-${at}`,
   });
 
-  function findingsFor(requests: readonly ModelRequest[], changes: Partial<RunOperations> = {}) {
+  function findingsFor(
+    requests: readonly ModelRequest[],
+    changes: Partial<RunOperations> = {},
+    steps: StepSize = "turns",
+  ) {
     if (planned === undefined) throw new Error("There is no run.");
     const budget = { run: { turns: 2 }, node: { turns: 1 }, raise: 30 };
     const user = changes.raises === undefined ? LEFT_ALONE : { budget };
@@ -29,7 +34,7 @@ describe("the user's deeds", () => {
       raises: [],
       ...changes,
     };
-    const findings = checkSteering({ ...planned, user }, operations, requests);
+    const findings = checkSteering({ ...planned, steps, user }, operations, requests);
     return findings.map(({ kind, sentence }) => `${kind}: ${sentence}`);
   }
 
@@ -47,6 +52,17 @@ describe("the user's deeds", () => {
     const turns = [request("1.1.0", 900), request("2.1.0", 2_000), request("2.1.0", 3_000)];
     const later = [request("1.1.0", 4_000), request("3.1.0", 9_500)];
     expect(findingsFor([...turns, ...later], { pauses })).toEqual([]);
+  });
+
+  test("by nodes those are not that one activity takes with the turn under way; by turns, later or elsewhere they are", () => {
+    const together = [request("1.1.0", 2_000), request("1.2.0", 2_020), request("1.3.0", 2_050)];
+    const [elsewhere, beyond] = [{ ...request("1.2.0", 2_020), worker: "second" }, request("1.9.0", 2_100)];
+    const others = [[elsewhere], [beyond], [request("2.1.0", 2_020)], [request("1.2.0", 3_100)]];
+    expect(findingsFor(together, { pauses }, "nodes")).toEqual([]);
+    expect(findingsFor(together, { pauses }, "turns")).toHaveLength(2);
+    for (const other of others) {
+      expect(findingsFor([request("1.1.0", 2_000), ...other], { pauses }, "nodes")).toHaveLength(1);
+    }
   });
 
   const raise = { raiseId: "raise-at-1", at: 4_000, scope: "run", turns: 30, isAccepted: true } as const;

@@ -1,4 +1,5 @@
 import type { Budget } from "../../src/core/run/budget.js";
+import { QUICK_TURN_MS, TURNS_AHEAD } from "../../src/core/step-size.js";
 import type { ModelRequest, Pause, Raise, RunOperations } from "./evidence.js";
 import { type Finding, doubled, lost } from "./finding.js";
 import type { PlannedRun } from "./plan.js";
@@ -7,6 +8,7 @@ import type { PlannedRun } from "./plan.js";
 interface FirstAsked {
   readonly turn: string;
   readonly visit: string;
+  readonly worker: string;
   readonly at: number;
 }
 
@@ -18,19 +20,35 @@ export function checkSteering(
 ): readonly Finding[] {
   const turns = firstAsked(requests);
   return [
-    ...pauses.flatMap((pause) => checkPause(pause, turns)),
+    ...pauses.flatMap((pause) => checkPause(pause, run, turns)),
     ...checkBound("run", run, raises, turns),
     // A visit that was begun again has its own budget, and asks for its turns again.
     ...(failures.length > 0 ? [] : visitsOf(turns).flatMap((own) => checkBound("node", run, raises, own))),
   ];
 }
 
-/** While a run is paused no turn is begun but the one that was under way. */
-function checkPause({ from, to = Number.POSITIVE_INFINITY }: Pause, turns: readonly FirstAsked[]) {
-  const begun = turns.filter(({ at }) => at > from && at < to);
-  return begun.slice(1).map(({ turn, at }) => {
-    return doubled(`turn ${turn} was begun ${at - from} ms after the run was paused.`);
-  });
+/** While a run is paused no turn is begun but the one that was under way, and by nodes those that its activity takes along. */
+function checkPause(
+  { from, to = Number.POSITIVE_INFINITY }: Pause,
+  { steps }: PlannedRun,
+  turns: readonly FirstAsked[],
+) {
+  const [underWay, ...others] = turns.filter(({ at }) => at > from && at < to);
+  if (underWay === undefined) return [];
+  return others
+    .filter((turn) => steps !== "nodes" || !isTakenAlong(turn, underWay))
+    .map(({ turn, at }) => doubled(`turn ${turn} was begun ${at - from} ms after the run was paused.`));
+}
+
+/** Whether one activity may have taken both: a worker that stood still takes it up behind the back of the one that has taken its place. */
+function isTakenAlong(later: FirstAsked, first: FirstAsked): boolean {
+  const ahead = numberIn(later) - numberIn(first);
+  const isSame = later.worker === first.worker && later.visit === first.visit;
+  return isSame && ahead > 0 && ahead <= TURNS_AHEAD && later.at - first.at < QUICK_TURN_MS;
+}
+
+function numberIn({ turn }: FirstAsked): number {
+  return Number(turn.split(".")[1]);
 }
 
 /** At no moment were more turns asked for than the budget allowed with all that was sent to raise it. */
@@ -91,10 +109,10 @@ function sumOf(planned: number, raises: readonly Raise[]): number {
 
 function firstAsked(requests: readonly ModelRequest[]): readonly FirstAsked[] {
   const turns = new Map<string, FirstAsked>();
-  for (const { turn, at } of requests) {
+  for (const { turn, worker, at } of requests) {
     const known = turns.get(turn);
     if (turn === "" || (known !== undefined && known.at <= at)) continue;
-    turns.set(turn, { turn, visit: turn.split(".")[0] ?? "", at });
+    turns.set(turn, { turn, visit: turn.split(".")[0] ?? "", worker, at });
   }
   return [...turns.values()].sort((a, b) => a.at - b.at);
 }
