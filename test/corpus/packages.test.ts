@@ -554,6 +554,18 @@ describe("step files and workflow documents", () => {
       withFiles({ [doc]: `${workflowDocument("tiny")}${"x".repeat(1_000_000)}` }),
     ],
   ]);
+
+  test("a document that has variables is taken, and told of: runs begin without any", async () => {
+    const place = world();
+    place.writeDirectory(
+      withFiles({
+        [doc]: front(`${wf}\ncurrentNodeId: draft\nstepsCompleted: [x]\nvariables: {a: 1}\nmine: {b: 2}`),
+      }),
+    );
+    const { code, findings } = await place.install(place.source);
+    const places = findings.map(({ file, path }) => `${file} ${path}`);
+    expect({ code, places }).toEqual({ code: "ok", places: [`${doc} $.variables`] });
+  });
 });
 
 describe("paths inside a package", () => {

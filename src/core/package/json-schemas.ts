@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { jsonFile } from "../json.js";
 import { publishedSchema } from "../published-schema.js";
 import { frontmatterSchema } from "../state/state-frontmatter.js";
 import { packageTestSchema } from "./package-test.js";
@@ -22,5 +23,5 @@ function jsonSchema(name: string, title: string, schema: z.ZodType): [string, ob
 
 /** The text of a schema file. */
 export function renderJsonSchema(schema: object): string {
-  return `${JSON.stringify(schema, undefined, 2)}\n`;
+  return jsonFile(schema);
 }

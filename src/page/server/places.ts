@@ -2,6 +2,7 @@ import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/runs/describe-run.js";
 import { isAway, isUnanswered } from "../../client/temporal/grpc-status.js";
 import type { StoreReader } from "../../contract/reads.js";
+import { NewestKept } from "../../core/newest-kept.js";
 import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { type PageRefusal, answered, noWorker, noWorkerYet } from "./faults.js";
@@ -45,7 +46,7 @@ const ANSWER_WITHIN_MS = 5_000;
 /** The runs that were asked for. A run's ids and its queue stay what they are, so Temporal is asked for them once. */
 export class KnownRuns {
   private readonly deps: PageDeps;
-  private readonly known = new Map<string, RunPlace>();
+  private readonly known = new NewestKept<string, RunPlace>(MAX_KNOWN);
 
   constructor(deps: PageDeps) {
     this.deps = deps;
@@ -71,8 +72,6 @@ export class KnownRuns {
       startWorker: this.deps.startWorker,
       graph: graphIn(reader, ids.runId),
     };
-    const [oldest] = this.known.keys();
-    if (this.known.size >= MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
     this.known.set(ids.runId, place);
     return place;
   }

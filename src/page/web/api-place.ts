@@ -19,7 +19,7 @@ export async function takeApiPlace(): Promise<void> {
 
 async function letsIn(place: string): Promise<boolean> {
   try {
-    return (await fetch(ROUTES.session.path.replace(/^\/api/, place), { cache: "no-store" })).ok;
+    return (await fetch(pathAt(place, ROUTES.session.path), { cache: "no-store" })).ok;
   } catch {
     return false;
   }
@@ -36,7 +36,11 @@ function keep(place: string): void {
 
 /** Where a path of the API is. Another tab may have opened a later link. */
 export function apiPath(path: string): string {
-  return path.replace(/^\/api/, keptPlace() || "/api");
+  return pathAt(keptPlace() || "/api", path);
+}
+
+function pathAt(place: string, path: string): string {
+  return path.replace(/^\/api/, place);
 }
 
 function keptPlace(): string {

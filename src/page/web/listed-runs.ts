@@ -52,7 +52,8 @@ function withPage({ runs, more }: ListedRuns, page: ListedRuns, before: Before):
   return { runs: eachOnce([...newer, ...page.runs, ...rest]), more: rest.length === 0 ? page.more : more };
 }
 
-function keyOf({ workflowId, runId }: RunRow): string {
+/** What a run is known by in a list: runs of other workflows may have its id. */
+export function keyOf({ workflowId, runId }: RunRow): string {
   return `${workflowId} ${runId}`;
 }
 

@@ -4,7 +4,7 @@ import { MAX_RUNS_LISTED, MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
 import { asksForBudget } from "../../../core/run/question.js";
 import { shortRunId } from "../../../core/run/run-id.js";
 import { ask } from "../ask.js";
-import { NOTHING_LISTED, listedAnew } from "../listed-runs.js";
+import { NOTHING_LISTED, keyOf, listedAnew } from "../listed-runs.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
 import { VirtualList } from "../ui/virtual-list.js";
@@ -173,7 +173,7 @@ function Listing({ filter, now, isTopKnown }: ListingProps) {
             label="Runs, newest first"
             items={shown.runs}
             rowHeight={ROW_HEIGHT}
-            keyOf={({ runId, workflowId }) => `${workflowId} ${runId}`}
+            keyOf={keyOf}
             onSeen={(first) => (seen.current = first)}
             onEnd={
               shown.more && !isFull
