@@ -698,6 +698,19 @@ test("the filters of the list are those of the command, and stand in the address
   await eventually(async () => (await page.getByLabel("Package begins with").inputValue()) !== "");
 });
 
+test("who goes back at once sees in the fields what the list is filtered by", async () => {
+  const page = await open("#/runs?package=attic");
+  const field = page.getByLabel("Package begins with");
+  await expect.poll(() => field.inputValue(), { timeout: PATIENCE_MS }).toBe("attic");
+  await field.fill("");
+  // The address changes twice before the page is told of the first time.
+  await page.evaluate(`
+    document.activeElement.dispatchEvent(new Event("change"));
+    location.hash = "#/runs?package=attic";
+  `);
+  await expect.poll(() => field.inputValue(), { timeout: PATIENCE_MS }).toBe("attic");
+});
+
 describe("where there is very much", () => {
   test("of a run with thousands of calls, what is seen is in the page, and the rest comes when it is wanted", async () => {
     const run = await stand.start();

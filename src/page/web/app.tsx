@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Route, packagesHref, parseRoute, runsHref } from "./routes.js";
 import { useAnswer } from "./use-asked.js";
 import { PackageView } from "./views/package.js";
@@ -66,8 +66,9 @@ function Tab({
 
 function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
-  useEffect(() => {
-    const changed = () => setRoute(parseRoute(location.hash));
+  useLayoutEffect(() => {
+    // By the event: the address may be another one already, and who goes back at once comes by each.
+    const changed = ({ newURL }: HashChangeEvent) => setRoute(parseRoute(new URL(newURL).hash));
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
   }, []);
