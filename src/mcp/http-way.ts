@@ -3,11 +3,11 @@ import { z } from "zod";
 import { fieldOf, jsonIn } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { textOfChunks } from "../model/bounded-body.js";
+import { boundedChunks, textOfChunks } from "../model/bounded-body.js";
 import { within } from "../model/within.js";
-import { EventLines } from "../model/event-stream.js";
+import { EventLines } from "../model/event-lines.js";
 import { wordsOfConnection } from "../model/connection-words.js";
-import { readProviderError, wordsUnder } from "../model/provider-error.js";
+import { readErrorBody, wordsUnder } from "../model/error-body.js";
 import { send } from "../model/send.js";
 import { TOO_LONG, messagesIn, messagesInJson, unreadable } from "./message-lines.js";
 import { type McpServer, tokenVariables } from "./server-settings.js";
@@ -169,7 +169,7 @@ export function whyFailed(error: unknown): string | undefined {
 function answersWith(error: SdkHttpError): string {
   const { status } = error;
   const { text } = error.data;
-  const said = typeof text === "string" ? readProviderError(text.slice(0, MAX_REFUSAL_CHARS)).words : "";
+  const said = typeof text === "string" ? readErrorBody(text.slice(0, MAX_REFUSAL_CHARS)).words : "";
   const words = wordsUnder(status, said).trim().replace(/\.$/, "");
   return `answers with HTTP status ${status}${words === "" ? "" : `: ${excerpt(redactSecrets(words), 300)}`}`;
 }
@@ -223,7 +223,7 @@ function boundedFetch(maxBytes: number): FetchLike {
       answer.leave?.();
       return new Response(placeFrom(headers.get("location") ?? "", String(url)), { status, headers: kept });
     }
-    const bytes = bounded(answer.body, maxBytes);
+    const bytes = boundedChunks(answer.body, maxBytes, () => new TooLong("The answer is too long."));
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
     const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
     const body = ReadableStream.from(tellingOfLength(plain, isEvents, init.body));
@@ -305,14 +305,5 @@ async function* tellingOfLength(
     if (!(error instanceof TooLong) || typeof id !== "number") throw error;
     const instead = JSON.stringify(unreadable(id, `it has ${TOO_LONG}`));
     yield encoder.encode(isEvents ? `\n\ndata: ${instead}\n\n` : instead);
-  }
-}
-
-async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new TooLong("The answer is too long.");
-    yield chunk;
   }
 }

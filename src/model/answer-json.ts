@@ -1,4 +1,4 @@
-import { type JsonValue, textOf, isRecord } from "../core/json.js";
+import { type JsonValue, isRecord } from "../core/json.js";
 
 /** More values, and deeper, than any answer has: what is read of them costs far more than their bytes. */
 const MAX_VALUES = 100_000;
@@ -85,13 +85,6 @@ function endOfText(json: string, start: number): number {
 
 export function fieldsOf(value: unknown): Fields | undefined {
   return isRecord(value) ? value : undefined;
-}
-
-/** The text of a part of a content; undefined for a part that is none, such as a thought. */
-export function textOfPart(part: unknown): string | undefined {
-  const fields = fieldsOf(part);
-  if (fields === undefined) return textOf(part);
-  return ["", "text", "output_text"].includes(textOf(fields["type"])) ? textOf(fields["text"]) : undefined;
 }
 
 export function listOf(value: unknown): readonly unknown[] {

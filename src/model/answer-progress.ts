@@ -3,7 +3,7 @@ import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { CLOSING_TAGS, LONGEST_TAG, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
 import type { AnswerPiece } from "../core/run/answer-piece.js";
 import { utf8Length } from "../core/text.js";
-import { type Fields, fieldsOf, textOfPart } from "./answer-json.js";
+import { type Fields, fieldsOf } from "./answer-json.js";
 
 /** Hears what comes of an answer, piece by piece, while it is given. It must not throw. */
 export type OnPiece = (piece: AnswerPiece) => void;
@@ -160,4 +160,11 @@ class KeyGuard {
   forget(): void {
     this.held = "";
   }
+}
+
+/** The text of a part of a content; undefined for a part that is none, such as a thought. */
+export function textOfPart(part: unknown): string | undefined {
+  const fields = fieldsOf(part);
+  if (fields === undefined) return textOf(part);
+  return ["", "text", "output_text"].includes(textOf(fields["type"])) ? textOf(fields["text"]) : undefined;
 }

@@ -1,34 +1,25 @@
-import type { ChatAnswer } from "./chat.js";
-import { badResponse } from "./model-error.js";
 import type { WireAnswer } from "./send.js";
 import { within } from "./within.js";
-
-/** What one answer may have, in bytes as they are read: decompressed, comments of streams and all. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** What is read of an answer that says what went wrong; the rest is not waited for. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * The bytes of an answer as they arrive. Rejects with `LLM_BAD_RESPONSE` when there are more than an answer may have;
- * whoever stops reading, and the bound too, ends the connection.
+ * The bytes of a body as they arrive. Rejects with what `tooMany` makes where there are more than `maxBytes`; whoever stops reading, and
+ * the bound too, ends the connection.
  */
-export async function* boundedChunks(response: Pick<WireAnswer, "body">): AsyncGenerator<Uint8Array> {
-  const { body } = response;
+export async function* boundedChunks(
+  body: WireAnswer["body"],
+  maxBytes: number,
+  tooMany: () => Error,
+): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw badResponse(`it is longer than ${MAX_ANSWER_BYTES} bytes, and was not read to its end`);
-    }
+    if (bytes > maxBytes) throw tooMany();
     yield chunk;
   }
-}
-
-/** The text of an answer; not more than an answer may have. */
-export async function readText(response: Pick<WireAnswer, "body">): Promise<string> {
-  return textOfChunks(boundedChunks(response));
 }
 
 /** The text of the bytes, without a mark of their order. */
@@ -36,39 +27,6 @@ export async function textOfChunks(chunks: AsyncIterable<Uint8Array>): Promise<s
   const all: Uint8Array[] = [];
   for await (const chunk of chunks) all.push(chunk);
   return new TextDecoder().decode(Buffer.concat(all));
-}
-
-/** So much tells what an answer is. */
-const BEGINNING_CHARS = 8;
-
-/** The first characters of an answer that are no space, and all of its bytes, these among them. */
-export async function beginningOf(
-  chunks: AsyncGenerator<Uint8Array>,
-): Promise<{ readonly beginning: string; readonly chunks: AsyncIterable<Uint8Array> }> {
-  const decoder = new TextDecoder();
-  const seen: Uint8Array[] = [];
-  let beginning = "";
-  while (beginning.length < BEGINNING_CHARS) {
-    const next = await chunks.next();
-    if (next.done === true) break;
-    seen.push(next.value);
-    beginning = `${beginning}${decoder.decode(next.value, { stream: true })}`
-      .trimStart()
-      .slice(0, BEGINNING_CHARS);
-  }
-  return { beginning, chunks: inOrder(seen, chunks) };
-}
-
-async function* inOrder(
-  seen: readonly Uint8Array[],
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* seen;
-    yield* rest;
-  } finally {
-    await rest.return(undefined); // also where nobody has read as far as that
-  }
 }
 
 /** The beginning of a text that says what went wrong; nothing where it cannot be read. Its end is not waited for long. */
@@ -79,7 +37,7 @@ export async function readErrorText(
   const chunks: Uint8Array[] = [];
   const read = async (): Promise<true> => {
     let bytes = 0;
-    for await (const chunk of boundedChunks(response)) {
+    for await (const chunk of response.body ?? []) {
       chunks.push(chunk);
       bytes += chunk.byteLength;
       if (bytes >= MAX_ERROR_BYTES) break;
@@ -93,19 +51,3 @@ export async function readErrorText(
 
 /** How long anybody waits for words that say why, once it is known that something went wrong. */
 const WORDS_MS = 2_000;
-
-/** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */
-const MAX_UNPRINTABLE = 100_000;
-
-export function assertPrintable(answer: ChatAnswer): ChatAnswer {
-  let seen = 0;
-  for (const text of [answer.content, ...answer.toolCalls.map(({ argumentsJson }) => argumentsJson)]) {
-    // eslint-disable-next-line no-control-regex -- these are the ones to count
-    const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
-    while (unprintable.exec(text) !== null) {
-      seen += 1;
-      if (seen > MAX_UNPRINTABLE) throw badResponse("it is full of control characters");
-    }
-  }
-  return answer;
-}

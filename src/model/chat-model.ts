@@ -6,7 +6,8 @@ import { dialectOf } from "./dialects.js";
 import { endpointOf, headersFor, redirected } from "./endpoint.js";
 import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
-import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
+import { answerChunks, beginningOf } from "./answer-bounds.js";
+import { readErrorText, textOfChunks } from "./bounded-body.js";
 import { LONGEST_TIMER_MS } from "./within.js";
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
@@ -21,7 +22,8 @@ import {
   refusedByProvider,
   timedOut,
 } from "./model-error.js";
-import { MAX_LOOKED_AT, isOfThoughts, isPage, readProviderError } from "./provider-error.js";
+import { MAX_LOOKED_AT, isPage, readErrorBody } from "./error-body.js";
+import { isOfThoughts } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 import { withRefusedCall } from "./refused-call.js";
@@ -155,7 +157,7 @@ async function ask(
     }
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
-    if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
+    if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
     } else {
       const isFinal = failure.code === "LLM_HTTP_ERROR" && !failure.retryable;
@@ -267,7 +269,7 @@ async function readAnswer(
   answering: Answering,
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
-  const { beginning, chunks } = await beginningOf(boundedChunks(response));
+  const { beginning, chunks } = await beginningOf(answerChunks(response));
   if (beginning === "") throw badResponse("it is empty");
   if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {
     return collectStream(eventData(chunks), answering, onPiece);

@@ -3,7 +3,8 @@ import { fieldsOf, objectsOf } from "./answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import { type Body, type ToForm, answersIn, guessesFor, oneRule, takingTurns } from "./guessed-forms.js";
 import type { Refusal } from "./model-error.js";
-import { MAX_LOOKED_AT, isUsedUp, readProviderError } from "./provider-error.js";
+import { MAX_LOOKED_AT, readErrorBody } from "./error-body.js";
+import { isUsedUp } from "./provider-error.js";
 import { inObject } from "./to-request.js";
 
 /** Parameters that a request can do without, and what takes the place of one: another name, or another value. */
@@ -275,7 +276,7 @@ export function learnFrom(
 /** The parameter that a refusal names, of those that were sent and can be left out. */
 function optionalIn({ status, body }: Refusal, sent: Body, { refused }: Learned): Optional | undefined {
   if (![400, 404, 422, 500, 501].includes(status)) return undefined; // 404: Azure's older versions
-  const { words, codes } = readProviderError(body);
+  const { words, codes } = readErrorBody(body);
   const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
   const isNotTaken = NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT));
   return OPTIONAL.find((optional) => {
@@ -292,7 +293,7 @@ function formIn(
   mayGuess: boolean,
 ): Partial<Dialect> | undefined {
   if (status !== 400 && status !== 422 && status !== 500) return undefined;
-  const said = readProviderError(body);
+  const said = readErrorBody(body);
   const words = `${said.words} ${body}`.slice(0, MAX_LOOKED_AT);
   const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
   const guesses = guessesFor(words, sent, parameters, mayGuess && !isUsedUp(said));

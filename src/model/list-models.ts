@@ -1,5 +1,5 @@
 import { answerOrNone, fieldsOf } from "./answer-json.js";
-import { readText } from "./bounded-body.js";
+import { readText } from "./answer-bounds.js";
 import type { ModelSettings } from "./chat.js";
 import { endpointOf, headersFor } from "./endpoint.js";
 import { dialectOf } from "./dialects.js";

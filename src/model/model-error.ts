@@ -8,22 +8,24 @@ import { wordsOfConnection } from "./connection-words.js";
 import { readOverflow } from "./context-overflow.js";
 import { saysContext } from "./finish-reason.js";
 import {
+  type ErrorBody,
   MAX_LOOKED_AT,
-  type ProviderError,
+  isPage,
+  readErrorBody,
+  wordsOfPage,
+  wordsUnder,
+} from "./error-body.js";
+import {
   isBusy,
   isFiltered,
   isMisread,
   isOfTemplate,
   isOutOfQuota,
-  isPage,
   isUsedUp,
   isWrongKey,
   passesByItself,
-  readProviderError,
   statusNamed,
   wantsOption,
-  wordsOfPage,
-  wordsUnder,
 } from "./provider-error.js";
 import { readRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./send.js";
@@ -221,7 +223,7 @@ export function refusedByProvider(
   now: Date,
   { apiKey, finalErrors = [], hasBegun = false }: Refusing = {},
 ): ModelError {
-  const said = readProviderError(body);
+  const said = readErrorBody(body);
   const words = redact(wordsUnder(status, said.words), apiKey);
   const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
   const overflow = readOverflow({ status, body, ...said });
@@ -247,7 +249,7 @@ export function refusedByProvider(
 /** An error that came where an answer was to come: of its own status, where it names one. */
 export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {
   const body = JSON.stringify(error);
-  const said = readProviderError(body);
+  const said = readErrorBody(body);
   const status = statusNamed(said);
   const { headers = new Headers() } = refusing;
   const refusal = { status: status ?? 400, headers, body };
@@ -259,7 +261,7 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   return isOfForm ? restated(failure, { saidInAnswer: refusal }) : failure;
 }
 
-function ofNoStatus(said: ProviderError, body: string, refusing: Refusing): ModelError {
+function ofNoStatus(said: ErrorBody, body: string, refusing: Refusing): ModelError {
   const { apiKey, finalErrors = [], headers = new Headers() } = refusing;
   const words = redact(said.words, apiKey).replace(/\.$/, "");
   const message = `The model's answer is not a chat completion: it says ${words}.`;
@@ -278,7 +280,7 @@ function ofNoStatus(said: ProviderError, body: string, refusing: Refusing): Mode
 }
 
 /** What another try does not help against: a quota, a filter, how a server was started, or a code that the dialect calls so. */
-function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
+function isFinal(said: ErrorBody, finalErrors: readonly string[]): boolean {
   return (
     isUsedUp(said) ||
     isFiltered(said) ||
@@ -287,7 +289,7 @@ function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
   );
 }
 
-function codeOfStatus(status: number, said: ProviderError, body: string): ErrorCode {
+function codeOfStatus(status: number, said: ErrorBody, body: string): ErrorCode {
   if (status === 403 && isPage(body)) return "LLM_HTTP_ERROR"; // a proxy's, which knows nothing of keys
   // As xAI, Azure API Management, watsonx and Perplexity answer: the key is as it should be.
   if ((status === 401 || status === 403) && (isUsedUp(said) || isOutOfQuota(said))) return "LLM_HTTP_ERROR";

@@ -6,12 +6,11 @@ import {
   listOf,
   objectsOf,
   parseAnswer,
-  textOfPart,
   unlisted,
 } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
-import { AnswerProgress, type OnPiece } from "./answer-progress.js";
-import { assertPrintable } from "./bounded-body.js";
+import { AnswerProgress, type OnPiece, textOfPart } from "./answer-progress.js";
+import { assertPrintable } from "./answer-bounds.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
 import {
@@ -35,7 +34,7 @@ import {
 } from "./model-error.js";
 import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
-import { saysWords } from "./provider-error.js";
+import { saysWords } from "./error-body.js";
 import { callOfPart, isWhole, saidOnce, saysMore, toCall } from "./read-call.js";
 import { costBefore, hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";

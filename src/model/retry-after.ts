@@ -1,4 +1,4 @@
-import { MAX_LOOKED_AT } from "./provider-error.js";
+import { MAX_LOOKED_AT } from "./error-body.js";
 import type { WireAnswer } from "./send.js";
 
 const LONGEST_WAIT_MS = 10 * 60_000;

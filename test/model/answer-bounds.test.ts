@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { createGzip } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { objectsIn, parseAnswer } from "../../src/model/answer-json.js";
-import { MAX_ANSWER_BYTES } from "../../src/model/bounded-body.js";
+import { MAX_ANSWER_BYTES } from "../../src/model/answer-bounds.js";
 import { createChatModel } from "../../src/model/chat-model.js";
 import { eventData } from "../../src/model/event-stream.js";
 import { ModelError } from "../../src/model/model-error.js";
