@@ -15,7 +15,7 @@ import type { ChatModel, ModelSettings } from "./model/chat.js";
 import { createChatModel } from "./model/chat-model.js";
 import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
-import { inTime } from "./model/within.js";
+import { inTime } from "./within.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { dataConverterFor } from "./seal/data-converter.js";
 import { whyLost } from "./store/lost-store.js";

@@ -1,5 +1,5 @@
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
-import { within } from "../model/within.js";
+import { within } from "../within.js";
 import { turnKey } from "./model-failures.js";
 
 /**

@@ -8,7 +8,7 @@ import { endpointOf } from "../model/endpoint.js";
 import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
-import { type WireAnswer, send } from "../model/send.js";
+import { type WireAnswer, send } from "../http/send.js";
 import { type ConfiguredModel, DEFAULT, settingOf } from "./configured-models.js";
 import { CHECK_MS, type Finding, MAX_NAMED, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 

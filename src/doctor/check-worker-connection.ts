@@ -2,7 +2,7 @@ import type { ConnectionOptions } from "@temporalio/client";
 import { temporalWords, workerTlsTrouble } from "../client/temporal/temporal-words.js";
 import { defined } from "../core/defined.js";
 import { wordsOf } from "../core/system-code.js";
-import { inTime } from "../model/within.js";
+import { inTime } from "../within.js";
 import { type Finding, failed, passed } from "./finding.js";
 
 const NAME = "a worker's TLS";

@@ -1,5 +1,5 @@
 import { systemCode, systemWords } from "../core/system-code.js";
-import { within } from "../model/within.js";
+import { within } from "../within.js";
 
 /** What one check has found. */
 export interface Finding {

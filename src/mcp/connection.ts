@@ -3,7 +3,7 @@ import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { barredPort } from "../core/barred-port.js";
 import { redactSecrets } from "../core/prompt/redact.js";
-import { inTime } from "../model/within.js";
+import { inTime } from "../within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
 import { missingProgram, whyNotStarted } from "./find-program.js";

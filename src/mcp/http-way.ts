@@ -3,12 +3,12 @@ import { z } from "zod";
 import { fieldOf, jsonIn } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { boundedChunks, textOfChunks } from "../model/bounded-body.js";
-import { within } from "../model/within.js";
-import { EventLines } from "../model/event-lines.js";
-import { wordsOfConnection } from "../model/connection-words.js";
-import { readErrorBody, wordsUnder } from "../model/error-body.js";
-import { send } from "../model/send.js";
+import { boundedChunks, textOfChunks } from "../http/bounded-body.js";
+import { within } from "../within.js";
+import { EventLines } from "../http/event-lines.js";
+import { wordsOfConnection } from "../http/connection-words.js";
+import { readErrorBody, wordsUnder } from "../http/error-body.js";
+import { send } from "../http/send.js";
 import { TOO_LONG, messagesIn, messagesInJson, unreadable } from "./message-lines.js";
 import { type McpServer, tokenVariables } from "./server-settings.js";
 

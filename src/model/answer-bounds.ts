@@ -1,7 +1,7 @@
-import { boundedChunks, textOfChunks } from "./bounded-body.js";
+import { boundedChunks, textOfChunks } from "../http/bounded-body.js";
 import type { ChatAnswer } from "./chat.js";
 import { badResponse } from "./model-error.js";
-import type { WireAnswer } from "./send.js";
+import type { WireAnswer } from "../http/send.js";
 
 /** What one answer may have, in bytes as they are read: decompressed, comments of streams and all. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { CLOSING_TAGS, LONGEST_TAG, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
 import type { AnswerPiece } from "../core/run/answer-piece.js";
 import { utf8Length } from "../core/text.js";
-import { type Fields, fieldsOf } from "./answer-json.js";
+import { type Fields, fieldsOf } from "../http/answer-json.js";
 
 /** Hears what comes of an answer, piece by piece, while it is given. It must not throw. */
 export type OnPiece = (piece: AnswerPiece) => void;

@@ -1,5 +1,5 @@
 import { excerpt } from "../core/text.js";
-import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf, listOf, objectsIn, parseAnswer } from "../http/answer-json.js";
 import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { dialectOf } from "./dialects.js";
@@ -7,8 +7,8 @@ import { endpointOf, headersFor, redirected } from "./endpoint.js";
 import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
 import { answerChunks, beginningOf } from "./answer-bounds.js";
-import { readErrorText, textOfChunks } from "./bounded-body.js";
-import { LONGEST_TIMER_MS } from "./within.js";
+import { readErrorText, textOfChunks } from "../http/bounded-body.js";
+import { LONGEST_TIMER_MS } from "../within.js";
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
 import {
@@ -22,9 +22,9 @@ import {
   refusedByProvider,
   timedOut,
 } from "./model-error.js";
-import { MAX_LOOKED_AT, isPage, readErrorBody } from "./error-body.js";
+import { MAX_LOOKED_AT, isPage, readErrorBody } from "../http/error-body.js";
 import { isOfThoughts } from "./provider-error.js";
-import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
+import { type Send, type WireAnswer, send as sendOverHttp } from "../http/send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 import { withRefusedCall } from "./refused-call.js";
 import { withoutKey } from "./without-key.js";

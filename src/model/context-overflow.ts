@@ -1,6 +1,6 @@
 import { textOf } from "../core/json.js";
-import { type Fields, answerOrNone, fieldsOf, unlisted } from "./answer-json.js";
-import { MAX_LOOKED_AT } from "./error-body.js";
+import { type Fields, answerOrNone, fieldsOf, unlisted } from "../http/answer-json.js";
+import { MAX_LOOKED_AT } from "../http/error-body.js";
 import { isUsedUp } from "./provider-error.js";
 
 /** What they say of a request that has too many bytes: a number there is none of tokens. */

@@ -4,7 +4,7 @@ import { excerpt } from "../core/text.js";
 import type { ModelSettings } from "./chat.js";
 import { type Dialect, OPENAI_URL } from "./dialects.js";
 import { unusableEndpoint, unusableKey } from "./model-error.js";
-import type { WireAnswer } from "./send.js";
+import type { WireAnswer } from "../http/send.js";
 
 /** A path below the base URL, whose query stays one. Throws a `ModelError` for one that cannot be used. */
 export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" | "models"): URL {

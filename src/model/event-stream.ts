@@ -1,6 +1,6 @@
-import { objectsIn } from "./answer-json.js";
-import { EventLines } from "./event-lines.js";
-import { within } from "./within.js";
+import { objectsIn } from "../http/answer-json.js";
+import { EventLines } from "../http/event-lines.js";
+import { within } from "../within.js";
 
 /** The data of server-sent events. Comments and other fields are passed over. */
 export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -1,6 +1,6 @@
 import { textOf } from "../core/json.js";
 import type { TurnUsage } from "../core/run/usage.js";
-import type { Fields } from "./answer-json.js";
+import type { Fields } from "../http/answer-json.js";
 
 /** What providers call the ends of answers, in the protocol's words. */
 const FINISH_REASONS: ReadonlyMap<string, string> = new Map([

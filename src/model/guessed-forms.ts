@@ -1,5 +1,5 @@
 import { textOf } from "../core/json.js";
-import { objectsOf } from "./answer-json.js";
+import { objectsOf } from "../http/answer-json.js";
 import type { Dialect } from "./dialects.js";
 
 /* The forms in which a request is made again where nobody here knows the words of its refusal. */

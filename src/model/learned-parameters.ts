@@ -1,9 +1,9 @@
 import { NewestKept } from "../core/newest-kept.js";
-import { fieldsOf, objectsOf } from "./answer-json.js";
+import { fieldsOf, objectsOf } from "../http/answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import { type Body, type ToForm, answersIn, guessesFor, oneRule, takingTurns } from "./guessed-forms.js";
 import type { Refusal } from "./model-error.js";
-import { MAX_LOOKED_AT, readErrorBody } from "./error-body.js";
+import { MAX_LOOKED_AT, readErrorBody } from "../http/error-body.js";
 import { isUsedUp } from "./provider-error.js";
 import { inObject } from "./to-request.js";
 

@@ -1,9 +1,9 @@
-import { answerOrNone, fieldsOf } from "./answer-json.js";
+import { answerOrNone, fieldsOf } from "../http/answer-json.js";
 import { readText } from "./answer-bounds.js";
 import type { ModelSettings } from "./chat.js";
 import { endpointOf, headersFor } from "./endpoint.js";
 import { dialectOf } from "./dialects.js";
-import { send } from "./send.js";
+import { send } from "../http/send.js";
 
 /** What an endpoint says at `GET /models`. */
 export interface ModelList {

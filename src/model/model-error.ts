@@ -4,7 +4,7 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import type { ChatAnswer } from "./chat.js";
-import { wordsOfConnection } from "./connection-words.js";
+import { wordsOfConnection } from "../http/connection-words.js";
 import { readOverflow } from "./context-overflow.js";
 import { saysContext } from "./finish-reason.js";
 import {
@@ -14,7 +14,7 @@ import {
   readErrorBody,
   wordsOfPage,
   wordsUnder,
-} from "./error-body.js";
+} from "../http/error-body.js";
 import {
   isBusy,
   isFiltered,
@@ -27,8 +27,8 @@ import {
   statusNamed,
   wantsOption,
 } from "./provider-error.js";
-import { readRetryAfter } from "./retry-after.js";
-import type { WireAnswer } from "./send.js";
+import { readRetryAfter } from "../http/retry-after.js";
+import type { WireAnswer } from "../http/send.js";
 
 /**
  * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and

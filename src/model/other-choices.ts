@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, objectsOf } from "./answer-json.js";
+import { type Fields, fieldsOf, listOf, objectsOf } from "../http/answer-json.js";
 
 /**
  * What stands in other choices than the first, though one alone was asked for. Some gateways make a choice of each block of an answer,

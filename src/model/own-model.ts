@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LONGEST_TIMER_MS } from "./within.js";
+import { LONGEST_TIMER_MS } from "../within.js";
 import type { ChatAnswer, ChatModel } from "./chat.js";
 import { badResponse, classifyModelError, timedOut } from "./model-error.js";
 

@@ -1,5 +1,5 @@
 import { fieldOf, textOf } from "../core/json.js";
-import { type Fields, fieldsOf, listOf } from "./answer-json.js";
+import { type Fields, fieldsOf, listOf } from "../http/answer-json.js";
 
 type Schema = Record<string, unknown>;
 

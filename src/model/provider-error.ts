@@ -1,4 +1,4 @@
-import { type ErrorBody, MAX_LOOKED_AT } from "./error-body.js";
+import { type ErrorBody, MAX_LOOKED_AT } from "../http/error-body.js";
 
 /** What servers call a status, where they do not say its number. */
 const STATUSES: readonly (readonly [RegExp, number])[] = [

@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, fieldOf, isList, isObject, textOf } from "../core/json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
-import { type Fields, fieldsOf, isJson } from "./answer-json.js";
+import { type Fields, fieldsOf, isJson } from "../http/answer-json.js";
 import { isOfFunction } from "./read-call.js";
 
 /** A message's own fields and those of its calls; whatever says nothing is left out. */

@@ -7,7 +7,7 @@ import {
   objectsOf,
   parseAnswer,
   unlisted,
-} from "./answer-json.js";
+} from "../http/answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece, textOfPart } from "./answer-progress.js";
 import { assertPrintable } from "./answer-bounds.js";
@@ -34,11 +34,11 @@ import {
 } from "./model-error.js";
 import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
-import { saysWords } from "./error-body.js";
+import { saysWords } from "../http/error-body.js";
 import { callOfPart, isWhole, saidOnce, saysMore, toCall } from "./read-call.js";
 import { costBefore, hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";
-import type { WireAnswer } from "./send.js";
+import type { WireAnswer } from "../http/send.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */

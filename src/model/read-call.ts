@@ -1,5 +1,5 @@
 import { isObject, jsonIn, textOf } from "../core/json.js";
-import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf } from "../http/answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 
 /** Whether a call is more than a place for one, which some servers have in each piece. */

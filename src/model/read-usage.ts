@@ -1,6 +1,6 @@
-import { type Fields, fieldsOf } from "./answer-json.js";
+import { type Fields, fieldsOf } from "../http/answer-json.js";
 import type { ChatAnswer } from "./chat.js";
-import type { WireAnswer } from "./send.js";
+import type { WireAnswer } from "../http/send.js";
 
 /** Where servers say more of a prompt's tokens; Mistral has two spellings of the first. */
 const DETAILS = ["prompt_tokens_details", "prompt_token_details", "input_tokens_details"];

@@ -1,5 +1,5 @@
 import { textOf } from "../core/json.js";
-import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf } from "../http/answer-json.js";
 
 /**
  * What a server has said, or an answer in its place: Groq refuses calls of its own model that are of no tool it was given, or of another

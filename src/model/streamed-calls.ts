@@ -1,5 +1,5 @@
 import { textOf } from "../core/json.js";
-import { type Fields, answerOrNone, fieldsOf } from "./answer-json.js";
+import { type Fields, answerOrNone, fieldsOf } from "../http/answer-json.js";
 import { mergePiece } from "./provider-part.js";
 import { argumentsOf } from "./read-call.js";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type JsonObject, type JsonValue, isObject, jsonIn, textOf } from "../core/json.js";
 import { cutText } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
-import { fieldsOf } from "./answer-json.js";
+import { fieldsOf } from "../http/answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { ChatMessage, ChatRequest } from "./chat.js";
 import type { Dialect } from "./dialects.js";

@@ -27,7 +27,7 @@ import { beyondBackoff } from "../core/retry-delay.js";
 import { excerpt } from "../core/text.js";
 import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
-import { inTime } from "../model/within.js";
+import { inTime } from "../within.js";
 import { whyLost } from "../store/lost-store.js";
 import type { Store } from "../store/store.js";
 import { sendMessage } from "./send-message.js";

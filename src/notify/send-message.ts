@@ -4,8 +4,8 @@ import type { Notice } from "../core/notify/notice.js";
 import type { Webhook } from "../core/notify/webhooks.js";
 import { noticeLine } from "../core/notify/notice-texts.js";
 import { redactKey } from "../core/prompt/redact-key.js";
-import { readErrorText } from "../model/bounded-body.js";
-import { clockAhead, readRetryAfter } from "../model/retry-after.js";
+import { readErrorText } from "../http/bounded-body.js";
+import { clockAhead, readRetryAfter } from "../http/retry-after.js";
 import { signatureHeaders } from "./sign-message.js";
 import { systemCode } from "../core/system-code.js";
 

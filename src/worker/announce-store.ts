@@ -19,7 +19,7 @@ import {
   storeWorkflowIdOf,
 } from "../contract/store-record.js";
 import { excerpt } from "../core/text.js";
-import { within } from "../model/within.js";
+import { within } from "../within.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { version } from "./version.js";

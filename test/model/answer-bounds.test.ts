@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createGzip } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { objectsIn, parseAnswer } from "../../src/model/answer-json.js";
+import { objectsIn, parseAnswer } from "../../src/http/answer-json.js";
 import { MAX_ANSWER_BYTES } from "../../src/model/answer-bounds.js";
 import { createChatModel } from "../../src/model/chat-model.js";
 import { eventData } from "../../src/model/event-stream.js";

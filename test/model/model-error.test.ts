@@ -5,7 +5,7 @@ import {
   errorInAnswer,
   refusedByProvider,
 } from "../../src/model/model-error.js";
-import { readRetryAfter } from "../../src/model/retry-after.js";
+import { readRetryAfter } from "../../src/http/retry-after.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
 

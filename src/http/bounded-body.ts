@@ -1,5 +1,5 @@
 import type { WireAnswer } from "./send.js";
-import { within } from "./within.js";
+import { within } from "../within.js";
 
 /** What is read of an answer that says what went wrong; the rest is not waited for. */
 const MAX_ERROR_BYTES = 64 * 1024;
