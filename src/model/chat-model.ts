@@ -25,7 +25,8 @@ import {
 import { MAX_LOOKED_AT, isPage, readErrorBody } from "../http/error-body.js";
 import { isOfThoughts } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "../http/send.js";
-import { type Answering, collectStream, toAnswer } from "./read-answer.js";
+import { type Answering, toAnswer } from "./read-answer.js";
+import { collectStream } from "./streamed-answer.js";
 import { withRefusedCall } from "./refused-call.js";
 import { withoutKey } from "./without-key.js";
 

@@ -1,26 +1,12 @@
 import { textOf } from "../core/json.js";
-import {
-  type Fields,
-  answerOrNone,
-  fieldsOf,
-  listOf,
-  objectsOf,
-  parseAnswer,
-  unlisted,
-} from "../http/answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
-import { AnswerProgress, type OnPiece, textOfPart } from "./answer-progress.js";
+import { type Fields, fieldsOf, listOf, objectsOf, unlisted } from "../http/answer-json.js";
+import { saysWords } from "../http/error-body.js";
+import type { WireAnswer } from "../http/send.js";
 import { assertPrintable } from "./answer-bounds.js";
+import { textOfPart } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
-import { untilSilent } from "./event-stream.js";
-import {
-  endsBadly,
-  leftNoRoom,
-  moreTelling,
-  reasonIn,
-  tellsEnough,
-  toFinishReason,
-} from "./finish-reason.js";
+import { endsBadly, leftNoRoom, reasonIn, tellsEnough, toFinishReason } from "./finish-reason.js";
 import {
   ModelError,
   type Refusing,
@@ -32,14 +18,11 @@ import {
   holdsNoChoice,
   restated,
 } from "./model-error.js";
-import { OtherChoices, withCallsBeside } from "./other-choices.js";
-import { mergePiece, unknownParts, withContent } from "./provider-part.js";
-import { saysWords } from "../http/error-body.js";
-import { callOfPart, isWhole, saidOnce, saysMore, toCall } from "./read-call.js";
-import { costBefore, hasCounted, toUsage, withCounts } from "./read-usage.js";
+import { withCallsBeside } from "./other-choices.js";
+import { unknownParts } from "./provider-part.js";
+import { callOfPart, toCall } from "./read-call.js";
+import { costBefore, hasCounted, toUsage } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";
-import type { WireAnswer } from "../http/send.js";
-import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */
 export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dialect" | "model">> {
@@ -78,7 +61,7 @@ function unwrapped(fields: Fields): Fields {
 }
 
 /** What is no answer, or half of one whose connection broke or whose time was over, may have been counted all the same. */
-function counted(error: unknown, usage: unknown, { apiKey }: Answering): unknown {
+export function counted(error: unknown, usage: unknown, { apiKey }: Answering): unknown {
   if (!hasCounted(usage)) return error;
   const known = classifyModelError(error, apiKey);
   const failure = known instanceof ModelError ? known : badResponse("it was broken off");
@@ -106,7 +89,7 @@ function isCountedNothing(fields: Fields): boolean {
 }
 
 /** Where servers count the tokens of an answer, whole or in a stream: Moonshot in its choice, llama.cpp's where it says how long each took. */
-function usageIn(fields: Fields, choice: Fields | undefined): unknown {
+export function usageIn(fields: Fields, choice: Fields | undefined): unknown {
   const places = [fields, fieldsOf(fields["x_groq"]), choice, messageIn(choice)];
   return [...places.map((place) => place?.["usage"]), fields["timings"]].find(hasCounted);
 }
@@ -115,144 +98,14 @@ function messageIn(choice: Fields | undefined): Fields | undefined {
   return fieldsOf(choice?.["message"] ?? choice?.["delta"]);
 }
 
-/** Puts an answer together from the events of a stream. Throws `LLM_BAD_RESPONSE` for a stream that is none. */
-export async function collectStream(
-  events: AsyncIterable<string>,
-  answering: Answering,
-  onPiece?: OnPiece,
-): Promise<ChatAnswer> {
-  const told: Told = { message: {}, reason: "", model: undefined, usage: undefined };
-  try {
-    return await collectInto(told, events, answering, onPiece);
-  } catch (error) {
-    throw counted(error, told.usage, answering);
-  }
-}
-
-async function collectInto(
-  told: Told,
-  events: AsyncIterable<string>,
-  answering: Answering,
-  onPiece?: OnPiece,
-): Promise<ChatAnswer> {
-  const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
-  const calls = new StreamedCalls(answering.streamedCalls);
-  const others = new OtherChoices();
-  const take = (delta: Fields): void => {
-    const content = withContent(told.message["content"], contentOf(delta["content"]));
-    const message = mergePiece(told.message, delta, ["tool_calls", "content"]);
-    message["content"] = content;
-    told.message = message;
-    progress?.delta(delta);
-    for (const piece of callsIn(delta)) {
-      const call = calls.add(piece);
-      progress?.call(call, piece);
-    }
-  };
-  let isDone = false;
-  let strange: Fields = {};
-  let index: unknown;
-  let hasBegun = false;
-  let piecesWithEnd = 0; // of an answer: some servers say the end in each
-  const hasTold = (): boolean => told.reason !== "";
-  let saidAt = 0; // what is no part of the answer, such as a sign of life, is not waited for anew
-  const patience = (): number | undefined => {
-    if (!isDone && (!hasTold() || piecesWithEnd > 1)) return undefined;
-    return Math.max(saidAt + longestSilence(answering, isDone, piecesWithEnd === 1) - performance.now(), 0);
-  };
-  for await (const event of untilSilent(events, patience, answering.leave)) {
-    const data = event.trim();
-    if (data === "") continue;
-    if (isDone) {
-      told.usage = countBehind(data);
-      if (told.usage !== undefined) break;
-      continue;
-    }
-    isDone = DONE.test(data);
-    if (isDone) {
-      if (told.usage !== undefined) break;
-      saidAt = performance.now();
-      continue;
-    }
-    const fields = withRefusedCall(chunkIn(data));
-    const choice = choiceOf(fields, index);
-    told.usage = withCounts(told.usage, usageIn(fields, choice));
-    throwErrorIn(fields, choice, hasBegun ? { ...answering, hasBegun } : answering);
-    others.add(fields, index ?? choice?.["index"]);
-    told.model ||= fields["model"];
-    if (choice === undefined) {
-      if (saysWords(fields)) strange = fields;
-      continue;
-    }
-    saidAt = performance.now();
-    index ??= choice["index"];
-    const isFirstOrBehind = !hasBegun || hasTold();
-    told.reason = moreTelling(told.reason, reasonIn(choice));
-    const delta = pieceIn(choice, told.message, calls.all.length > 0);
-    const says = saysAnything(delta);
-    hasBegun ||= says;
-    if (says) strange = {};
-    if (says && isFirstOrBehind && hasTold()) piecesWithEnd += 1;
-    take(delta);
-  }
-  if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
-  const made = saidOnce(calls.whole().filter(saysMore));
-  if (made.length > 0) told.message = { ...told.message, tool_calls: made };
-  if (hasTold()) answering.onEnd?.();
-  else {
-    const isBrokenOff = answering.saysEnds === true && !(made.length > 0 && made.every(isWhole));
-    if (!isDone || isBrokenOff || !isAnswer(told) || saysWords(strange)) throw endedEarly(strange, answering);
-    told.reason = made.length > 0 ? "tool_calls" : "stop";
-  }
-  return finished(told, answering);
-}
-
-/** What says nothing is an answer too where it was counted. */
-function isAnswer({ message, usage }: Told): boolean {
-  return saysAnything(message) || toUsage(usage).completionTokens > 0;
-}
-
-/** How long more is waited for behind an end. */
-function longestSilence({ lastWordsMs }: Answering, isDone: boolean, mayGoOn: boolean): number {
-  if (isDone) return Math.min(lastWordsMs, COUNT_MS);
-  return mayGoOn ? lastWordsMs * MORE : lastWordsMs;
-}
-
-/** The end of a stream, which some servers write as JSON. */
-const DONE = /^"?\[DONE\]"?$/i;
-
-/** So many times longer is waited for behind an end that the one piece so far has told: it may be all of the answer. */
-const MORE = 6;
-
-/** How long a count is waited for behind the end of a stream: some gateways send it there. */
-const COUNT_MS = 500;
-
-/** The count in what comes behind the end; nothing else there is of the answer. */
-function countBehind(data: string): unknown {
-  const fields = fieldsOf(answerOrNone(data)) ?? {};
-  return usageIn(fields, choiceOf(fields, undefined));
-}
-
-/** An event of a stream. Words among them are a sign of life, or what went wrong. */
-function chunkIn(data: string): Fields {
-  try {
-    return unlisted(parseAnswer(data)) ?? {};
-  } catch (error) {
-    if (data.startsWith("{") || data.length > MAX_WORDS_CHARS) throw error;
-    return { message: data };
-  }
-}
-
-const MAX_WORDS_CHARS = 1_000;
-
 /** Throws what a server says went wrong, in place of an answer or in the middle of one. */
-function throwErrorIn(fields: Fields, choice: Fields | undefined, refusing: Refusing): void {
+export function throwErrorIn(fields: Fields, choice: Fields | undefined, refusing: Refusing): void {
   const error = [fields["error"], choice?.["error"]].find((value) => !isNothing(value));
   if (error !== undefined) throw errorInAnswer({ error }, refusing);
 }
 
 /** Some servers have a place for errors in each answer, with nothing in it. */
-function isNothing(value: unknown): boolean {
+export function isNothing(value: unknown): boolean {
   return !value || (typeof value === "object" && Object.values(value).every((item) => !item));
 }
 
@@ -261,38 +114,12 @@ function noChoice(fields: Fields, answering: Answering): Error {
   return saysWords(fields) ? errorInAnswer(fields, answering) : holdsNoChoice(fields, answering.apiKey);
 }
 
-/** A stream has ended without an end; the last that was no part of a completion may say why. */
-function endedEarly(strange: Fields, answering: Answering): Error {
-  return saysWords(strange) ? errorInAnswer(strange, answering) : badResponse("the stream ended early");
-}
-
-function saysAnything(message: Fields): boolean {
+export function saysAnything(message: Fields): boolean {
   return Object.entries(message).some(([key, value]) => key !== "role" && !isNothing(value));
 }
 
-/** The choice that an answer is put together from: the first that came, where a server sends several. */
-function choiceOf(fields: Fields, index: unknown): Fields | undefined {
-  const all = objectsOf(fields["choices"]);
-  return index === undefined ? all[0] : all.find((choice) => (choice["index"] ?? index) === index);
-}
-
-/** One more piece. Some servers end with all of the message in its place: then what of that has not come yet. */
-function pieceIn(choice: Fields, told: Fields, hasCalls: boolean): Fields {
-  const delta = fieldsOf(choice["delta"]);
-  if (delta !== undefined) return delta;
-  const message = fieldsOf(choice["message"]) ?? {};
-  if (reasonIn(choice) === "") return message;
-  const { content } = message;
-  const said = toText(told["content"]);
-  if (!toText(content).startsWith(said)) return message;
-  const rest = Object.entries(message).filter(
-    ([key]) => isNothing(told[key]) && !(hasCalls && key === "tool_calls"),
-  );
-  return { ...Object.fromEntries(rest), content: said === "" ? content : toText(content).slice(said.length) };
-}
-
 /** The calls in a message or in a piece of one. */
-function callsIn(message: Fields): readonly unknown[] {
+export function callsIn(message: Fields): readonly unknown[] {
   const { tool_calls: calls } = message;
   if (isNothing(calls)) return [];
   if (Array.isArray(calls)) return calls;
@@ -302,13 +129,13 @@ function callsIn(message: Fields): readonly unknown[] {
 }
 
 /** A content as text or as parts: some servers send a number, or a part alone. */
-function contentOf(content: unknown): unknown {
+export function contentOf(content: unknown): unknown {
   if (typeof content === "number") return String(content);
   return fieldsOf(content) === undefined ? content : [content];
 }
 
 /** What was told of an answer, whole or in pieces so far. */
-interface Told {
+export interface Told {
   message: Fields;
   reason: string;
   usage: unknown;
@@ -318,7 +145,10 @@ interface Told {
 /** What an answer may have beside its text and its calls. */
 const MAX_UNKNOWN_CHARS = 4 * 1024 * 1024;
 
-function finished({ message: told, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
+export function finished(
+  { message: told, reason, usage, model }: Readonly<Told>,
+  answering: Answering,
+): ChatAnswer {
   const message = withCallsOfParts(told);
   const calls = callsIn(message);
   const list = calls.length === 0 ? callOfOldForm(message) : calls;
@@ -366,7 +196,7 @@ function callOfOldForm(message: Readonly<Record<string, unknown>>): readonly unk
 }
 
 /** The text of a content; what the model thinks in parts of their own is none of it. */
-function toText(content: unknown): string {
+export function toText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
   return content.map((part) => textOfPart(part) ?? "").join("");
 }

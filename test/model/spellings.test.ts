@@ -2,7 +2,8 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createChatModel } from "../../src/model/chat-model.js";
 import { ModelError } from "../../src/model/model-error.js";
-import { type Answering, collectStream, toAnswer } from "../../src/model/read-answer.js";
+import { type Answering, toAnswer } from "../../src/model/read-answer.js";
+import { collectStream } from "../../src/model/streamed-answer.js";
 import { startRawServer } from "./raw-server.js";
 
 const ANSWERING: Answering = {
