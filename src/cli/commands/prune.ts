@@ -16,6 +16,7 @@ import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
 import { RUN_PHASES, isOverPhase } from "../../core/run/phase.js";
+import { countAloud } from "../terminal/count-aloud.js";
 import { sealErrorIn } from "../../seal/seal-error.js";
 import { storeAtHand } from "../session/environment.js";
 import { wholeNumber } from "../options/numbers.js";
@@ -114,7 +115,9 @@ async function prune(place: Place, all: readonly RunMetadata[], outcome: Outcome
   const going = free.length === 0 ? [] : withoutNeeded([...all, ...(await unopenedForks(place, all))], free);
   const ids = new Set(going.map(({ runId }) => runId));
   for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
+  const removed = countAloud((done) => `${done} of ${going.length} runs are removed …`);
   for (const run of going) {
+    removed();
     const execution = executions.get(run.runId) ?? 1;
     try {
       const isPruned = isDry || (await store.runs.prune(run, execution, new Date(), { isClosed: true }));
@@ -194,17 +197,18 @@ async function meantRuns(
 ): Promise<readonly RunMetadata[]> {
   const standing = new Map(all.map((run) => [run.runId, run]));
   const unknown = new Set<string>();
-  await someAtOnce(
-    all.filter(({ phase }) => !isOverPhase(phase)),
-    ASKED_AT_ONCE,
-    async (run) => {
-      const known = await knownStanding(session, run);
-      if (known === undefined) unknown.add(run.runId);
-      else if (known.closedAt !== undefined) {
-        standing.set(run.runId, { ...asOver(run), lastUpdatedAt: known.closedAt });
-      }
-    },
+  const open = all.filter(({ phase }) => !isOverPhase(phase));
+  const asked = countAloud(
+    (done) => `Temporal is asked about ${done} of ${open.length} runs that are not over …`,
   );
+  await someAtOnce(open, ASKED_AT_ONCE, async (run) => {
+    asked();
+    const known = await knownStanding(session, run);
+    if (known === undefined) unknown.add(run.runId);
+    else if (known.closedAt !== undefined) {
+      standing.set(run.runId, { ...asOver(run), lastUpdatedAt: known.closedAt });
+    }
+  });
   const runs = [...standing.values()];
   const withUnknown = runs.map((run) => (unknown.has(run.runId) ? asOver(run) : run));
   const meant = prunableRuns(withUnknown, rule);
@@ -220,7 +224,11 @@ async function forgetPruned({ store, session: { client } }: Place): Promise<void
   });
   const known = await client.knowsOf(runs.map(({ workflowId }) => workflowId));
   const left = runs.filter(({ workflowId }) => known.has(workflowId));
-  await someAtOnce(left, ASKED_AT_ONCE, (run) => client.forget(run));
+  const forgotten = countAloud((done) => `${done} of ${left.length} histories are deleted …`);
+  await someAtOnce(left, ASKED_AT_ONCE, (run) => {
+    forgotten();
+    return client.forget(run);
+  });
 }
 
 function ruleOf({ olderThan, keep }: PruneOptions, now: Date): PruneRule {
@@ -243,7 +251,9 @@ async function freeToGo(
   { kept, left }: Outcome,
 ): Promise<ReadonlyMap<string, number>> {
   const free = new Map<string, number>();
+  const asked = countAloud((done) => `Temporal is asked about ${done} of ${runs.length} runs that may go …`);
   await someAtOnce(runs, ASKED_AT_ONCE, async (run) => {
+    asked();
     try {
       const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
       const reason = await reasonToStay(place, run);

@@ -16,6 +16,7 @@ import {
   printJson,
   printNote,
 } from "../terminal/output.js";
+import { countAloud } from "../terminal/count-aloud.js";
 
 interface BackupOptions {
   readonly store?: string;
@@ -27,7 +28,12 @@ export async function storeBackupCommand(dir: string, options: BackupOptions): P
   const { storeDir, roots } =
     options.store === undefined ? loadConfig() : { storeDir: options.store, roots: {} };
   const report = await orSayWhy(
-    () => backupStore(resolve(storeDir), resolve(dir)),
+    () =>
+      backupStore(
+        resolve(storeDir),
+        resolve(dir),
+        countAloud((parts) => `${parts} runs and packages are looked at …`),
+      ),
     options.store === undefined ? "INTERLOCK_STORE says where it is." : "Name another one with --store.",
   );
   if (options.json === true) printJson({ dir: resolve(dir), ...report });
@@ -50,7 +56,13 @@ export async function storeRestoreCommand(
 ): Promise<ExitCode> {
   const target = resolve(to);
   const report = await orSayWhy(
-    () => restoreStore(resolve(dir), target, loadConfig().roots),
+    () =>
+      restoreStore(
+        resolve(dir),
+        target,
+        loadConfig().roots,
+        countAloud((parts, of) => `${parts} of ${of} runs and packages are put back …`),
+      ),
     "Name the folder that interlock store backup was given.",
   );
   if (json) printJson({ dir: target, ...report });

@@ -16,15 +16,19 @@ import { type BackupReport, OneBackup } from "./one-backup.js";
  *     both are taken again.
  * U3. What is only in the former backup is removed after the manifest; what a kill leaves is removed by the next backup.
  *
- * Throws `BackupError`.
+ * `onPart` hears of each run and package that is looked at. Throws `BackupError`.
  */
-export function backupStore(storeDir: string, dir: string): Promise<BackupReport> {
+export function backupStore(
+  storeDir: string,
+  dir: string,
+  onPart: () => void = () => undefined,
+): Promise<BackupReport> {
   return sayingWhy(`The backup in ${dir} could not be brought up to date`, () =>
-    bringUpToDate(storeDir, dir),
+    bringUpToDate(storeDir, dir, onPart),
   );
 }
 
-async function bringUpToDate(storeDir: string, dir: string): Promise<BackupReport> {
+async function bringUpToDate(storeDir: string, dir: string, onPart: () => void): Promise<BackupReport> {
   const identity = await readStoreIdentity(storeDir);
   if (identity === undefined) throw new NothingThere(`There is no store in ${storeDir}.`);
   refuseNested(storeDir, dir);
@@ -39,7 +43,7 @@ async function bringUpToDate(storeDir: string, dir: string): Promise<BackupRepor
         `${dir} is the backup of another store (${former.storeId}). Name another folder for this one.`,
       );
     }
-    const backup = new OneBackup(storeDir, dir, former);
+    const backup = new OneBackup(storeDir, dir, former, onPart);
     await backup.takeAll();
     const manifest = {
       format: 1 as const,

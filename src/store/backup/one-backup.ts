@@ -51,8 +51,10 @@ export class OneBackup {
   /** How large each part is that is taken. */
   private readonly bytesOf = new Map<string, number>();
   private copied = { pieces: 0, bytes: 0 };
+  private readonly onPart: () => void;
 
-  constructor(storeDir: string, dir: string, former: BackupManifest | undefined) {
+  constructor(storeDir: string, dir: string, former: BackupManifest | undefined, onPart: () => void) {
+    this.onPart = onPart;
     this.storeDir = storeDir;
     this.dir = dir;
     this.former = new Map(former?.parts.map(({ part, sha256: hash }) => [part, hash]));
@@ -197,6 +199,7 @@ export class OneBackup {
     source: PartSource,
     isGone: () => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<boolean> {
+    this.onPart();
     try {
       await this.copy(part, source);
     } catch (error) {

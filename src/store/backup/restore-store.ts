@@ -45,20 +45,30 @@ export interface RestoreReport {
 /**
  * Puts the store of a backup into an empty folder. A backup that is being taken is waited for. Each byte is checked by its SHA-256 before
  * anything is there under its name; `store.json`, which makes the folder a store, comes last. Throws `BackupError`, naming what is
- * damaged; then the folder is as empty as it was.
+ * damaged; then the folder is as empty as it was. `onPart` hears of each run and package that is put back, of how many.
  */
-export function restoreStore(backupDir: string, to: string, policy: RootPolicy = {}): Promise<RestoreReport> {
+export function restoreStore(
+  backupDir: string,
+  to: string,
+  policy: RootPolicy = {},
+  onPart: (of: number) => void = () => undefined,
+): Promise<RestoreReport> {
   return sayingWhy(`The store could not be restored into ${to}`, async () => {
     await readManifest(backupDir); // before anything is made where no backup is
     rememberStore(backupDir);
     refuseInside(to);
     await makeFolder(to);
     refuseFull(to);
-    return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy));
+    return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy, onPart));
   });
 }
 
-async function restoreUnchanged(backupDir: string, to: string, policy: RootPolicy): Promise<RestoreReport> {
+async function restoreUnchanged(
+  backupDir: string,
+  to: string,
+  policy: RootPolicy,
+  onPart: (of: number) => void,
+): Promise<RestoreReport> {
   const { storeId, takenAt, parts } = await readManifest(backupDir);
   refuseFull(to);
   const staging = join(to, STAGING);
@@ -67,7 +77,10 @@ async function restoreUnchanged(backupDir: string, to: string, policy: RootPolic
   const restored = new Restoration(backupDir, staging);
   let roots: Awaited<ReturnType<typeof registerHere>>;
   try {
-    for (const { part, sha256 } of parts) await restored.putBack(part, sha256);
+    for (const { part, sha256 } of parts) {
+      await restored.putBack(part, sha256);
+      onPart(parts.length);
+    }
     restored.throwDamaged();
     roots = await registerHere(staging, to, policy);
     const other = readdirSync(to).find((name) => name !== STAGING);

@@ -13,7 +13,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
 import { BackupError } from "../../../src/store/backup/manifest.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
@@ -35,6 +35,15 @@ const takeBackup = () => backupStore(world.store.dir, backup);
 const piecesIn = () => filesBelow(join(backup, "parts"));
 
 describe("a backup of a store", () => {
+  test("tells of each run and package while it is taken and put back", async () => {
+    const [onTaken, onBack] = [vi.fn<() => void>(), vi.fn<(of: number) => void>()];
+    const { runs, packages } = await backupStore(world.store.dir, backup, onTaken);
+    const parts = runs + packages + 1; // and the store's own
+    await restoreStore(backup, join(world.dir, "there"), {}, onBack);
+    expect(onTaken).toHaveBeenCalledTimes(parts);
+    expect(onBack.mock.calls.length).toBe(onBack.mock.calls[0]?.[0]);
+  });
+
   test("gives the store back as it was: runs, packages, roots and its id, and none of its secrets", async () => {
     await writeFile(join(world.store.dir, "starts.secret"), "hush\n", { mode: 0o600 });
     await writeFile(join(world.store.dir, "settings.json"), "{}\n");
