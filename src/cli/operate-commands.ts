@@ -3,7 +3,7 @@ import { withModelOptions } from "./options/model-options.js";
 import { JSON_OPTION, eachTime } from "./options/common-options.js";
 import type { WhenCalled } from "./when-called.js";
 
-/** The commands that operate runs, and what they need. Each is loaded when it is called. */
+/** The commands about what runs need. Each is loaded when it is called. */
 export function addOperateCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("doctor")
@@ -18,8 +18,10 @@ export function addOperateCommands(program: Command, whenCalled: WhenCalled): vo
     .description("send each, or one, a trial message, and say what came of it")
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/notify.js")).notifyTestCommand));
-  addTellingCommands(program, whenCalled);
-  addGoOnCommands(program, whenCalled);
+}
+
+/** The commands about what is left of a run: its history, and all of it in one file. */
+export function addRecordCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("replay <runIdOrFile>")
     .description("replay a history against the code at hand, and say where it departs")
@@ -33,7 +35,8 @@ export function addOperateCommands(program: Command, whenCalled: WhenCalled): vo
     .action(whenCalled(async () => (await import("./commands/export.js")).exportCommand));
 }
 
-function addTellingCommands(program: Command, whenCalled: WhenCalled): void {
+/** The commands that tell a run something. */
+export function addTellingCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("pause <runId>")
     .description("let a run stop before its next model turn")
@@ -65,7 +68,8 @@ function addTellingCommands(program: Command, whenCalled: WhenCalled): void {
     .action(whenCalled(async () => (await import("./commands/operate.js")).budgetCommand));
 }
 
-function addGoOnCommands(program: Command, whenCalled: WhenCalled): void {
+/** The commands by which a run that has ended goes on, or begins again from where another was. */
+export function addGoOnCommands(program: Command, whenCalled: WhenCalled): void {
   const asBefore = "default: the run's";
   withFollowOptions(
     program

@@ -18,11 +18,17 @@ import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./options/model-options.js";
 import { refuseOuterOptions } from "./outer-options.js";
 import { unexpected } from "./session/unexpected.js";
-import { addOperateCommands } from "./operate-commands.js";
+import { GROUP } from "./help-groups.js";
+import {
+  addGoOnCommands,
+  addOperateCommands,
+  addRecordCommands,
+  addTellingCommands,
+} from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
 import { withStepOption } from "./options/step-option.js";
 import { addStoreCommands } from "./store-commands.js";
-import { addTrustCommands } from "./trust-commands.js";
+import { addProofCommands, addSealCommands } from "./trust-commands.js";
 import { JSON_OPTION } from "./options/common-options.js";
 import { type WhenCalled, whenCalledTelling } from "./when-called.js";
 
@@ -63,6 +69,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   const whenCalled = whenCalledTelling(finish);
 
   program
+    .commandsGroup(GROUP.start)
     .command("demo")
     .description("run the example package, everything embedded")
     .option("--rehearse", "without a model, even where one is configured")
@@ -71,9 +78,8 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addServeCommands(program, whenCalled);
   addUiCommand(program, whenCalled);
   addRunCommand(program, whenCalled);
+  program.commandsGroup(GROUP.look);
   addLookCommands(program, whenCalled);
-  addStoreCommands(program, whenCalled);
-  addTrustCommands(program, whenCalled);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -88,6 +94,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/state.js")).stateCommand));
   program
+    .commandsGroup(GROUP.tell)
     .command("answer <runId> [text]")
     .description("answer the question a run waits with: a text, - for standard input, or nothing for $EDITOR")
     .option("--file <file>", "the text is in a file")
@@ -96,17 +103,28 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
     .option("--as <name>", "who answers (default: user@host)")
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/answer.js")).answerCommand));
+  addTellingCommands(program, whenCalled);
+  program.commandsGroup(GROUP.goOn);
+  addGoOnCommands(program, whenCalled);
   program
+    .commandsGroup(GROUP.keep)
     .command("audit")
     .description("audit logs")
     .command("verify <runId>")
     .description("check that a run's audit log is whole")
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/audit.js")).auditVerifyCommand));
-  addOperateCommands(program, whenCalled);
-  addProjectCommands(program, whenCalled);
+  addProofCommands(program, whenCalled);
+  addRecordCommands(program, whenCalled);
+  program.commandsGroup(GROUP.packages);
   addPackageCommands(program, whenCalled);
   addBundleCommands(program, whenCalled);
+  addProjectCommands(program, whenCalled);
+  program.commandsGroup(GROUP.operate);
+  addOperateCommands(program, whenCalled);
+  addStoreCommands(program, whenCalled);
+  addSealCommands(program, whenCalled);
+  program.helpCommand("help [command]", "all commands, or how one is used");
   sayWhereHelpIs(program, program.name());
   return program;
 }

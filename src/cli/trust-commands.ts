@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { JSON_OPTION, eachTime } from "./options/common-options.js";
 import type { WhenCalled } from "./when-called.js";
 
-/** The commands about what others are to believe or not to read: proofs of runs, sealed histories. Each is loaded when it is called. */
-export function addTrustCommands(program: Command, whenCalled: WhenCalled): void {
+/** The commands about what others are to believe of a run. Each is loaded when it is called. */
+export function addProofCommands(program: Command, whenCalled: WhenCalled): void {
   const attest = program
     .command("attest <runId>")
     .enablePositionalOptions() // `attest verify --key` is the key that verify wants
@@ -21,6 +21,10 @@ export function addTrustCommands(program: Command, whenCalled: WhenCalled): void
     .option("--session <dir>", "a bundle run's session folder, where it lies in no project")
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/attest.js")).attestVerifyCommand));
+}
+
+/** The command for who may read sealed histories. */
+export function addSealCommands(program: Command, whenCalled: WhenCalled): void {
   program
     .command("codec-server")
     .description(
