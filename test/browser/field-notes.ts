@@ -103,6 +103,8 @@ export interface Mood {
   refusesKey: boolean;
   /** Awaited before a draft ends. */
   beforeDraftEnds: (() => Promise<void>) | undefined;
+  /** Awaited before a question ends. */
+  beforeQuestionEnds: (() => Promise<void>) | undefined;
   /** How often it has reviewed. */
   reviews: number;
 }
@@ -119,7 +121,7 @@ export function fieldModel(mood: Mood) {
       case "ask":
         return isAnswered(request)
           ? { calls: [variables({ audience: "newcomers" }), step("ask", "draft")] }
-          : { content: QUESTION };
+          : { content: QUESTION, ...held(mood.beforeQuestionEnds) };
       case "colour":
         return isAnswered(request)
           ? { calls: [step("colour", "publish")] }
@@ -162,12 +164,11 @@ function gather(request: ChatRequestBody): ScriptedAnswer {
 
 function draft(mood: Mood): ScriptedAnswer {
   const calls = [write("notes.md", mood.reviews === 0 ? FIRST : SECOND), step("draft", "review")];
-  const beforeEnd = mood.beforeDraftEnds;
-  return {
-    content: "I write the notes now, for newcomers.",
-    calls,
-    ...(beforeEnd === undefined ? {} : { beforeEnd }),
-  };
+  return { content: "I write the notes now, for newcomers.", calls, ...held(mood.beforeDraftEnds) };
+}
+
+function held(beforeEnd: (() => Promise<void>) | undefined) {
+  return beforeEnd === undefined ? {} : { beforeEnd };
 }
 
 function review(request: ChatRequestBody, mood: Mood): ScriptedAnswer {

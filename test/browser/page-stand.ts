@@ -35,7 +35,12 @@ export const PATIENCE_MS = 120_000;
 
 /** `more`: what is set for all processes beside the usual. */
 export async function openPageStand(more: Readonly<Record<string, string>> = {}): Promise<PageStand> {
-  const mood: Mood = { refusesKey: false, beforeDraftEnds: undefined, reviews: 0 };
+  const mood: Mood = {
+    refusesKey: false,
+    beforeDraftEnds: undefined,
+    beforeQuestionEnds: undefined,
+    reviews: 0,
+  };
   const variables = { INTERLOCK_MODEL_STREAM: "true", INTERLOCK_CACHE: inject("cacheDir"), ...more };
   const place = await openPlace(inject("temporalAddress"), fieldModel(mood), variables);
   const packageDir = join(place.dir, "field-notes");

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { appendFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { MAX_STREAMS } from "../../src/page/api.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { door } from "../fakes/door.js";
 import { startEmptyWorker } from "../fakes/empty-worker.js";
@@ -709,6 +710,74 @@ test("who goes back at once sees in the fields what the list is filtered by", as
     location.hash = "#/runs?package=attic";
   `);
   await expect.poll(() => field.inputValue(), { timeout: PATIENCE_MS }).toBe("attic");
+});
+
+describe("what happens while nobody looks, or before an answer has come", () => {
+  test("an answer of the model's that has ended while nobody looked is not under way any more", async () => {
+    let release = () => undefined as void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    stand.mood.beforeQuestionEnds = () => held;
+    onTestFinished(() => {
+      stand.mood.beforeQuestionEnds = undefined;
+      release();
+    });
+    const run = await stand.start();
+    const page = await open(`#/runs/${run}/graph/ask`);
+    const live = page.getByLabel("The answer under way");
+    await live.getByText("Which of these").waitFor();
+    const isHidden = (hidden: boolean) =>
+      page.evaluate(`
+        Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+        document.dispatchEvent(new Event("visibilitychange"));
+      `);
+    await isHidden(true);
+    release();
+    await phase(await open(`#/runs/${run}`), "waits for you");
+    await isHidden(false);
+    await page.locator(".talk strong", { hasText: "Newcomers" }).waitFor();
+    await expect.poll(() => live.count(), { timeout: PATIENCE_MS }).toBe(0);
+  });
+
+  test("a retry that fails before the page has asked again is in its timeline", async () => {
+    stand.mood.refusesKey = true;
+    onTestFinished(() => void (stand.mood.refusesKey = false));
+    const run = await stand.start();
+    const page = await open("");
+    let isSlow = false;
+    await page.route(/\/run\?/, async (route) => {
+      if (isSlow) await eventually(async () => (await failures()) === 2);
+      await route.continue();
+    });
+    const failures = async () => {
+      const { projectId } = valueOf(await stand.store.runs.findRun(run));
+      const { logFile } = valueOf(await stand.store.runs.openFiles(projectId, run));
+      return (await readFile(logFile, "utf8")).split('"phase":"failed"').length - 1;
+    };
+    await page.goto(`${stand.origin}/#/runs/${run}`);
+    const rows = page.locator(".event-row", { hasText: "LLM_AUTH_FAILED" });
+    await rows.waitFor();
+    isSlow = true;
+    await page.getByRole("button", { name: "Retry" }).click();
+    await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
+  });
+
+  test("a run that is looked at in more places than a browser has streams for goes on in all of them", async () => {
+    const run = await stand.start();
+    const first = await open(`#/runs/${run}`);
+    const context = first.context();
+    const tabs = [first];
+    for (let more = 0; more < MAX_STREAMS; more += 1) {
+      const tab = await context.newPage();
+      await tab.goto(first.url());
+      tabs.push(tab);
+    }
+    for (const tab of tabs) await tab.locator(".event-row", { hasText: "waits for an answer" }).waitFor();
+    await stand.client.handle(run).pause(); // what is over is told of by another way
+    await phase(first, "paused");
+    await answer(first, "For newcomers.");
+    for (const tab of tabs) await tab.locator(".event-row", { hasText: "For newcomers." }).waitFor();
+    expect(tabs).toHaveLength(MAX_STREAMS + 1);
+  });
 });
 
 describe("where there is very much", () => {

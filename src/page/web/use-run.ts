@@ -55,10 +55,12 @@ export function useRun(run: string): WatchedRun {
   const { list, add } = useEvents(run);
   const settled = useSettled(again);
   const phase = description.value?.row.phase;
-  useChanged(phase, again); // what was asked for before the change is of before it, also where no event comes by
+  // When it ended tells two ends apart between which nobody has looked: a retry may fail at once.
+  const ended =
+    phase !== undefined && isOverPhase(phase) ? (description.value?.times.endedAt ?? "") : undefined;
+  useChanged(phase && `${phase} ${ended}`, again); // what was asked for before the change is of before it, also where no event comes by
   useChanged(description.error?.code ?? "", again); // what is asked more seldom would say for long that nobody answers
-  const isOver = phase !== undefined && isOverPhase(phase);
-  const live = useLive(run, list.next, isOver, (events) => {
+  const live = useLive(run, list.next, ended, (events) => {
     add(events);
     settled();
   });
@@ -134,13 +136,13 @@ function withOlder(before: HeldEvents, from: number, events: readonly RunEvent[]
 }
 
 /**
- * Follows the run by a stream of its server, while somebody looks. When the run ends or goes on, a new one is opened: of a run that is
- * over it brings what is still missing, and ends.
+ * Follows the run by a stream of its server, while somebody looks. When the run ends, goes on or has ended anew, a new one is opened: of a
+ * run that is over it brings what is still missing, and ends.
  */
 function useLive(
   run: string,
   seq: number | undefined,
-  isOver: boolean,
+  ended: string | undefined,
   onEvents: (events: readonly RunEvent[]) => void,
 ): LiveAnswer | undefined {
   const [live, setLive] = useState<LiveAnswer>();
@@ -159,8 +161,8 @@ function useLive(
       },
       live: setLive,
     });
-  }, [run, isReady, isOver]);
-  return isOver ? undefined : live;
+  }, [run, isReady, ended]);
+  return ended === undefined ? live : undefined;
 }
 
 interface Follower {
@@ -191,12 +193,15 @@ function follow(run: string, follower: Follower): () => void {
     on("piece", (piece) => follower.live((before) => joined(before, piece)));
     on("pieceEnd", () => follower.live(() => undefined));
     on("end", close);
+    // Each begins with all that has come of the answer under way, and says nothing where none is any more.
+    opened.addEventListener("open", () => follower.live(() => undefined));
     const openLater = () => {
       close();
       timer = setTimeout(open, POLL_MS);
+      void askOnce(run, follower);
     };
     on("fault", openLater);
-    // One that was refused is not opened again by the browser.
+    // One that was refused is not opened again by the browser: it may have too many.
     opened.addEventListener("error", () => {
       if (opened.readyState === EventSource.CLOSED) openLater();
     });
@@ -207,6 +212,12 @@ function follow(run: string, follower: Follower): () => void {
     document.removeEventListener("visibilitychange", open);
     close();
   };
+}
+
+/** What has happened since, where no stream tells of it. */
+async function askOnce(run: string, follower: Follower): Promise<void> {
+  const page = await ask("events", { run, seq: follower.next() }).catch(() => undefined);
+  if (page !== undefined && page.events.length > 0) follower.events(page.events, page.next.lines + 1);
 }
 
 function joined(before: LiveAnswer | undefined, { restarts, ...piece }: LivePiece): LiveAnswer {
