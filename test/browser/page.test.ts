@@ -778,7 +778,49 @@ describe("what happens while nobody looks, or before an answer has come", () => 
     for (const tab of tabs) await tab.locator(".event-row", { hasText: "For newcomers." }).waitFor();
     expect(tabs).toHaveLength(MAX_STREAMS + 1);
   });
+
+  test("what is typed last before somebody leaves is there again, and so is what is refused after that", async () => {
+    const run = await stand.start();
+    const page = await open(`#/runs/${run}`);
+    const box = page.getByLabel("Your answer");
+    await box.fill("A long");
+    await page.evaluate(`{
+      const box = document.querySelector(".asking textarea");
+      box.value = "A long and careful answer.";
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+      location.hash = "#/runs";
+    }`);
+    await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+    await page.goBack();
+    expect(await box.inputValue()).toBe("A long and careful answer.");
+    const line = await slowLine(page, "**/run/answer");
+    await page.getByRole("button", { name: "Answer" }).click();
+    await page.getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+    await answer(await open(`#/runs/${run}`), "Blue.");
+    await line();
+    await page.goBack();
+    await phase(page, "completed");
+    const kept = page.getByLabel("What you have typed was not taken");
+    await kept.waitFor();
+    expect(await kept.inputValue()).toBe("A long and careful answer.");
+  });
 });
+
+/** Holds what is asked there back. What it gives lets it through, and waits for the answer. */
+async function slowLine(page: Page, path: string): Promise<() => Promise<void>> {
+  let letThrough = () => undefined as void;
+  const held = new Promise<void>((resolve) => (letThrough = resolve));
+  await page.route(path, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return async () => {
+    const answered = page.waitForResponse(path);
+    letThrough();
+    await (await answered).finished();
+  };
+}
 
 describe("where there is very much", () => {
   test("of a run with thousands of calls, what is seen is in the page, and the rest comes when it is wanted", async () => {

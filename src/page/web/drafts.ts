@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** What somebody types for a question. */
 export interface Draft {
@@ -17,18 +17,24 @@ export interface Drafts {
   readonly whileSent: (to: string, act: () => Promise<unknown>) => Promise<void>;
 }
 
-/**
- * What is typed on the page of a run. The tab keeps it: the form goes when its question is answered elsewhere, and all of it when
- * somebody goes to another view or loads the page anew.
- */
+/** By run. They outlive the form, which goes when its question is answered elsewhere, and the view: what is sent from it may come back refused. */
+const typed = new Map<string, readonly Draft[]>();
+const changes = new EventTarget();
+
+/** What is typed on the page of a run. The tab keeps it, also when the page is loaded anew. */
 export function useDrafts(run: string): Drafts {
-  const [all, setAll] = useState(() => keptOf(run));
-  useEffect(() => keep(run, all), [all]);
-  const put = (to: string, change: (text: string) => Omit<Draft, "to">) =>
-    setAll((before) => {
-      const draft = { to, ...change(before.find((each) => each.to === to)?.text ?? "") };
-      return [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])];
-    });
+  const [all, setAll] = useState(() => draftsOf(run));
+  useLayoutEffect(() => {
+    const look = () => setAll(draftsOf(run));
+    changes.addEventListener("change", look);
+    return () => changes.removeEventListener("change", look);
+  }, [run]);
+  const put = (to: string, change: (text: string) => Omit<Draft, "to">) => {
+    const before = draftsOf(run);
+    const draft = { to, ...change(before.find((each) => each.to === to)?.text ?? "") };
+    keep(run, [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])]);
+    changes.dispatchEvent(new Event("change"));
+  };
   const type = (to: string, text: string) => put(to, () => ({ text }));
   const whileSent = async (to: string, act: () => Promise<unknown>): Promise<void> => {
     put(to, (text) => ({ text, isSent: true }));
@@ -47,6 +53,10 @@ function placeOf(run: string): string {
   return `drafts of ${run}`;
 }
 
+function draftsOf(run: string): readonly Draft[] {
+  return typed.get(run) ?? keptOf(run);
+}
+
 function keptOf(run: string): readonly Draft[] {
   try {
     const kept: unknown = JSON.parse(sessionStorage.getItem(placeOf(run)) ?? "[]");
@@ -63,6 +73,7 @@ function isDraft(kept: unknown): kept is Draft {
 
 /** Where the browser keeps nothing, or no more, what is typed is in the page alone. */
 function keep(run: string, drafts: readonly Draft[]): void {
+  typed.set(run, drafts);
   try {
     if (drafts.length === 0) sessionStorage.removeItem(placeOf(run));
     else sessionStorage.setItem(placeOf(run), JSON.stringify(drafts));
