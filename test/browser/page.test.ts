@@ -805,6 +805,46 @@ describe("what happens while nobody looks, or before an answer has come", () => 
     await kept.waitFor();
     expect(await kept.inputValue()).toBe("A long and careful answer.");
   });
+
+  test("a run that begins while somebody has gone elsewhere does not take them there", async () => {
+    const page = await open(`#/packages/${stand.store.taskQueue}/${stand.packageId}`);
+    await page.getByLabel(/^Rehearse/).check();
+    const line = await slowLine(page, "**/start");
+    await page.getByRole("button", { name: "Rehearse" }).click();
+    await page.getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+    await line();
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve))"); // what came was heard
+    expect(page.url()).toMatch(/#\/runs$/);
+  });
+
+  test("a start that nobody has heard of, sent again, is one run; changed meanwhile it is another, with its own words", async () => {
+    const page = await open(`#/packages/${stand.store.taskQueue}/${stand.packageId}`);
+    await page.getByLabel(/^Rehearse/).check();
+    const words = page.getByLabel("First words");
+    await words.fill("First.");
+    const begun: string[] = [];
+    await page.route("**/start", async (route) => {
+      const answer = await route.fetch();
+      begun.push(((await answer.json()) as { readonly runId: string }).runId);
+      if (begun.length === 3) await route.fulfill({ response: answer });
+      else await route.abort();
+    });
+    const send = async (times: number) => {
+      await page.getByRole("button", { name: "Rehearse" }).click();
+      await expect.poll(() => begun.length, { timeout: PATIENCE_MS }).toBe(times);
+    };
+    await send(1);
+    await page.getByRole("alert").waitFor();
+    await send(2);
+    await page.getByRole("alert").waitFor();
+    await words.fill("Second.");
+    await send(3);
+    await page.waitForURL(/#\/runs\/[0-9a-f-]{36}$/);
+    const [first, again, changed] = begun;
+    expect({ first, changed: changed === first }).toEqual({ first: again, changed: false });
+    expect(page.url()).toContain(changed);
+  });
 });
 
 /** Holds what is asked there back. What it gives lets it through, and waits for the answer. */
@@ -821,6 +861,18 @@ async function slowLine(page: Page, path: string): Promise<() => Promise<void>> 
     await (await answered).finished();
   };
 }
+
+test("first words stay while another workflow of the package is chosen", async () => {
+  const packageDir = join(stand.dir, "in-parts");
+  await writeTree(packageDir, notesInParts());
+  const { packageId } = valueOf(await stand.store.packages.install(packageDir));
+  const page = await open(`#/packages/${stand.store.taskQueue}/${packageId}`);
+  const words = page.getByLabel("First words");
+  await words.fill("A long beginning.");
+  await page.getByLabel("Workflow").selectOption("part");
+  await page.locator(".graph text", { hasText: "colour" }).first().waitFor();
+  expect(await words.inputValue()).toBe("A long beginning.");
+});
 
 describe("where there is very much", () => {
   test("of a run with thousands of calls, what is seen is in the page, and the rest comes when it is wanted", async () => {

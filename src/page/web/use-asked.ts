@@ -155,8 +155,20 @@ export function useNow(): number {
   return now;
 }
 
-/** An id of a form's own, made once: what is sent twice under it happens once. */
-export function useOnceId(): { readonly id: string; readonly renew: () => void } {
-  const [id, setId] = useState(() => crypto.randomUUID());
-  return { id, renew: useCallback(() => setId(crypto.randomUUID()), []) };
+export interface OnceIds {
+  readonly of: (sent: object) => string;
+  /** After it was taken. */
+  readonly renew: () => void;
+}
+
+/** Ids for what a form sends: sent again it happens once, though nobody has heard of the first time. What was changed meanwhile is something else. */
+export function useOnceIds(): OnceIds {
+  const [ids] = useState(() => new Map<string, string>());
+  const of = (sent: object) => {
+    const key = JSON.stringify(sent);
+    const id = ids.get(key) ?? crypto.randomUUID();
+    ids.set(key, id);
+    return id;
+  };
+  return { of, renew: () => ids.clear() };
 }

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import type { JsonObject } from "../../../core/json.js";
 import type { ForkPoint } from "../../api.js";
 import { ask } from "../ask.js";
-import { runHref } from "../routes.js";
+import { leadToRun } from "../lead-to-run.js";
 import { Choice, DoForm, Field, NotYet, Quiet, Tick } from "../ui/parts.js";
-import { useAnswer, useDoing, useOnceId } from "../use-asked.js";
+import { useAnswer, useDoing, useOnceIds } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 
@@ -48,7 +48,7 @@ function ForkFrom({ run, point }: { readonly run: string; readonly point: ForkPo
   const before = JSON.stringify(point.variables, null, 2);
   const [text, setText] = useState(before);
   const [allowMissing, setAllowMissing] = useState(false);
-  const { id: newRunId } = useOnceId();
+  const ids = useOnceIds();
   const doing = useDoing();
   const changed = changesIn(point.variables, text);
   const others = point.files.filter(({ status }) => status !== "same");
@@ -57,12 +57,10 @@ function ForkFrom({ run, point }: { readonly run: string; readonly point: ForkPo
     const sent = {
       run,
       visit: point.visit,
-      newRunId,
       ...(Object.keys(set).length === 0 ? {} : { set }),
       ...(allowMissing ? { allowMissing } : {}),
     };
-    const { runId } = await ask("fork", sent);
-    location.hash = runHref(runId);
+    await leadToRun(ask("fork", { ...sent, newRunId: ids.of(sent) }));
   };
   return (
     <DoForm doing={doing} button="Fork the run" isReady={typeof changed !== "string"} onSubmit={send}>

@@ -61,7 +61,7 @@ function Shown({ taskQueue, facts }: { readonly taskQueue: string; readonly fact
         <div>
           <section class="card" aria-labelledby="start">
             <h2 id="start">Start a run</h2>
-            <StartForm key={workflow?.id ?? ""} taskQueue={taskQueue} facts={facts} workflow={workflow} />
+            <StartForm taskQueue={taskQueue} facts={facts} workflow={workflow} />
           </section>
           <Agents agents={agents} />
         </div>

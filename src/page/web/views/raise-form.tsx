@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Budget, BudgetLimits, BudgetScope } from "../../../core/run/budget.js";
 import { ask } from "../ask.js";
 import { Choice, DoForm, TextField } from "../ui/parts.js";
-import { useDoing, useOnceId } from "../use-asked.js";
+import { useDoing, useOnceIds } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 
 const UNITS = [
@@ -16,7 +16,7 @@ export function RaiseForm({ watched, budget }: { readonly watched: WatchedRun; r
   const scopes = (["run", "node"] as const).filter((scope) => budget[scope] !== undefined);
   const [scope, setScope] = useState<BudgetScope>(scopes[0] ?? "run");
   const [added, setAdded] = useState<Readonly<Record<string, string>>>({});
-  const { id: raiseId, renew } = useOnceId();
+  const ids = useOnceIds();
   const doing = useDoing();
   const limits = budget[scope] ?? {};
   const units = UNITS.filter(([unit]) => limits[unit] !== undefined);
@@ -25,8 +25,9 @@ export function RaiseForm({ watched, budget }: { readonly watched: WatchedRun; r
   );
   if (scopes.length === 0) return <p>This run has no budget: nothing has to be raised.</p>;
   const send = async () => {
-    await ask("raise", { run: watched.run, scope, add, raiseId });
-    renew();
+    const raise = { run: watched.run, scope, add };
+    await ask("raise", { ...raise, raiseId: ids.of(raise) });
+    ids.renew();
     setAdded({});
     watched.again();
   };

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import type { PackageFacts, PackageWorkflow } from "../../api-run.js";
 import type { StartRequest, StoreFacts } from "../../api.js";
 import { ask } from "../ask.js";
-import { runHref } from "../routes.js";
-import { Choice, DoForm, Field, Quiet, TextField, Tick } from "../ui/parts.js";
-import { useAsked, useDoing, useOnceId } from "../use-asked.js";
+import { leadToRun } from "../lead-to-run.js";
+import { Choice, DoForm, Field, NotYet, TextField, Tick } from "../ui/parts.js";
+import { useAsked, useDoing, useOnceIds } from "../use-asked.js";
 import { visibleLine } from "../visible.js";
 import { storesAndOwn } from "./packages.js";
 
@@ -15,9 +15,9 @@ interface StartFormProps {
 }
 
 export function StartForm(props: StartFormProps) {
-  const { value } = useAsked("stores", storesAndOwn);
+  const { value, error } = useAsked("stores", storesAndOwn);
   const store = value?.stores.find(({ taskQueue }) => taskQueue === props.taskQueue);
-  if (value === undefined) return <Quiet>Asking for the projects …</Quiet>;
+  if (value === undefined) return <NotYet asks="Temporal" error={error} />;
   if (store === undefined || store.projects.length === 0) {
     return (
       <p>
@@ -68,19 +68,18 @@ interface FilledProps {
 function Form({ taskQueue, facts, workflow, store }: StartFormProps & { readonly store: StoreFacts }) {
   const [filled, setFilled] = useState({ ...NOTHING, projectRoot: store.projects[0]?.root ?? "" });
   const set = (change: Partial<Filled>) => setFilled((before) => ({ ...before, ...change }));
-  const { id: newRunId, renew } = useOnceId();
+  const ids = useOnceIds();
   const doing = useDoing();
   const send = async () => {
     const workflowRef = facts.workflows.length > 1 ? workflow?.id : undefined;
-    const { runId } = await ask("start", {
+    const request = {
       taskQueue,
-      newRunId,
       packageId: facts.packageId,
       ...(workflowRef === undefined ? {} : { workflowRef }),
       ...chosenIn(filled),
-    });
-    renew();
-    location.hash = runHref(runId);
+    };
+    await leadToRun(ask("start", { ...request, newRunId: ids.of(request) }));
+    ids.renew();
   };
   const { rehearse } = filled;
   return (
