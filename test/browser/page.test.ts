@@ -874,6 +874,30 @@ test("first words stay while another workflow of the package is chosen", async (
   expect(await words.inputValue()).toBe("A long beginning.");
 });
 
+test("each conversation begins at its end, and who turns its pages by keyboard stays at the button", async () => {
+  const room = await copyRoom(stand.dir);
+  const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });
+  const page = await open("");
+  await page.route(/\/run\/conversation\?/, (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const from = Number(asked.get("from"));
+    const first = from < 0 ? 60 + from : from;
+    const entries = Array.from({ length: Math.min(25, 60 - first) }, (_, at) => {
+      const text = { text: `${asked.get("name")} says ${first + at}`, bytes: 9, isCut: false };
+      return { type: "user", nodeId: "", text };
+    });
+    return route.fulfill({ json: { from: first, total: 60, entries } });
+  });
+  await page.goto(`${stand.origin}/#/runs/${run.runId}/graph/one`);
+  await page.getByText("one says 59").waitFor();
+  await page.getByRole("button", { name: "Earlier" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("one says 10").waitFor();
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Earlier");
+  await page.goto(`${stand.origin}/#/runs/${run.runId}/graph/two`);
+  await page.getByText("two says 59").waitFor();
+});
+
 describe("where there is very much", () => {
   test("of a run with thousands of calls, what is seen is in the page, and the rest comes when it is wanted", async () => {
     const run = await stand.start();

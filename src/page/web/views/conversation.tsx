@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Bounded } from "../../../contract/bounded.js";
-import type { ConversationCall, ConversationEntry } from "../../api-visit.js";
+import type { ConversationCall, ConversationEntry, ConversationPage } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { Fault, NotYet, Quiet } from "../ui/parts.js";
 import { SafeText, ShownValue } from "../ui/texts.js";
@@ -27,7 +27,12 @@ export function ConversationView({ watched, name, isNewest, now }: ConversationV
   const [from, setFrom] = useState<number>();
   const round = isNewest ? watched.round : 0;
   const page = { run, name, from: from ?? -PAGE, limit: PAGE, reasoning: true };
-  const { value, error } = useAnswer("conversation", page, { asOf: round });
+  const answered = useAnswer("conversation", page, { asOf: round });
+  const { error } = answered;
+  // A page stays until the next one is there: who turns them by keyboard stands at the buttons between them.
+  const before = useRef<ConversationPage | undefined>(undefined);
+  const value = answered.value ?? before.current;
+  before.current = value;
   if (value === undefined) return <NotYet asks="the run's store" error={error} />;
   const { entries, total } = value;
   const isEnd = value.from + entries.length >= total;

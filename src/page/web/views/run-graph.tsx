@@ -46,7 +46,7 @@ export function GraphTab({ route, watched, now }: GraphTabProps) {
             <p>
               <a href={runHref(run)}>← To the timeline</a>
             </p>
-            <ConversationView watched={watched} name={route.at} now={now} isNewest />
+            <ConversationView key={route.at} watched={watched} name={route.at} now={now} isNewest />
           </>
         )}
       </section>
