@@ -27,6 +27,7 @@ export const ALONE_TESTS = [
   "test/instruments/silent-collector.test.ts",
   "test/instruments/unknown-sampler.test.ts",
   "test/store/backup/same-stamp.test.ts",
+  "test/store/disk/kernel-lock.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/disk/sync-together.test.ts",
   "test/store/power-failure.test.ts",

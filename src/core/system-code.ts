@@ -1,12 +1,22 @@
 import { type Failed, fail } from "./errors.js";
 
-/** Node has no name for the error of a quota that is used up: 122 on Linux, 69 on macOS. */
-const OF_QUOTA = /^Unknown system error -(?:122|69)\b/;
+/** Errors that Node has no name for, by their numbers on Linux and on macOS. */
+const UNNAMED = /^(?:Unknown system error -(\d+)(?:: )?)+/;
+const NAMES: ReadonlyMap<string | undefined, readonly [code: string, words: string]> = new Map([
+  ["122", ["EDQUOT", "disk quota exceeded"]],
+  ["69", ["EDQUOT", "disk quota exceeded"]],
+  ["37", ["ENOLCK", "no locks available"]],
+  ["77", ["ENOLCK", "no locks available"]],
+]);
 
 /** The code of an error that the operating system has reported, as `ENOSPC`; undefined for one without a code. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
-  return OF_QUOTA.test(error.code) ? "EDQUOT" : error.code;
+  return nameOf(error.code)?.[0] ?? error.code;
+}
+
+function nameOf(text: string): readonly [code: string, words: string] | undefined {
+  return NAMES.get(UNNAMED.exec(text)?.[1]);
 }
 
 /** The same of what only the operating system may have refused: any other error is thrown on. Its text may hold host paths. */
@@ -56,9 +66,8 @@ export function mayPass(code: string | undefined): boolean {
 
 /** What such an error says. */
 export function systemWords({ message }: Error): string {
-  return OF_QUOTA.test(message)
-    ? message.replace(/^(?:Unknown system error -\d+(?:: )?)+/, "EDQUOT: disk quota exceeded")
-    : message;
+  const name = nameOf(message);
+  return name === undefined ? message : message.replace(UNNAMED, name.join(": "));
 }
 
 /** What was thrown, in words. */

@@ -158,8 +158,7 @@ async function checkLock(dir: string): Promise<Finding> {
     }
     return passed("locks", "a lock can be taken");
   } catch (error) {
-    const remedy = "Put the store on a file system with kernel locks, such as a local disk.";
-    return failed("locks", `no lock can be taken: ${reasonOf(error)}`, remedy);
+    return failed("locks", reasonOf(error), "Move the store there: INTERLOCK_STORE says where it is.");
   } finally {
     lock.close();
   }

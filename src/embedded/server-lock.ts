@@ -1,6 +1,7 @@
 import { closeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { tryLock, unlock } from "fs-native-extensions";
+import { unlock } from "fs-native-extensions";
+import { tryKernelLock } from "../store/disk/kernel-lock.js";
 import { openOwnFile } from "../store/disk/own-file.js";
 
 const POLL_MS = 50;
@@ -13,17 +14,19 @@ const POLL_MS = 50;
  */
 export class FileLock {
   readonly fd: number;
+  private readonly path: string;
 
   constructor(path: string) {
+    this.path = path;
     this.fd = openOwnFile(path, "append");
   }
 
   tryExclusive(): boolean {
-    return tryLock(this.fd);
+    return tryKernelLock(this.fd, this.path);
   }
 
   tryShared(): boolean {
-    return tryLock(this.fd, 0, 0, { shared: true });
+    return tryKernelLock(this.fd, this.path, { shared: true });
   }
 
   unlock(): void {

@@ -28,6 +28,14 @@ test.each([122, 69])("a quota that is used up has a name, on Linux as on macOS: 
   expect([wordsOf(error), wordsOf("gone")]).toEqual(["EDQUOT: disk quota exceeded, write", "gone"]);
 });
 
+test.each([37, 77])("a server of files that keeps no locks has a name: %i", (errno) => {
+  const error = Object.assign(new Error(`Unknown system error -${errno}`), {
+    code: `Unknown system error -${errno}`,
+  });
+  expect([systemCode(error), systemWords(error)]).toEqual(["ENOLCK", "ENOLCK: no locks available"]);
+  expect(mayPass(systemCode(error))).toBe(true);
+});
+
 test("other errors keep their code and their words", () => {
   const full = thrown("ENOSPC", "no space left on device");
   expect([systemCode(full), systemWords(full)]).toEqual(["ENOSPC", "ENOSPC: no space left on device, write"]);

@@ -1,8 +1,8 @@
 import { channel } from "node:diagnostics_channel";
 import { closeSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { tryLock } from "fs-native-extensions";
 import { defined } from "../../core/defined.js";
+import { tryKernelLock } from "./kernel-lock.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 import { systemCode } from "../../core/system-code.js";
 
@@ -180,8 +180,13 @@ interface Waiting {
  * the owner is lost: then nobody's lock is taken over.
  */
 async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Waiting): Promise<boolean> {
+  const path = fileOf(lockFile, generation);
   let waitedMs = 0;
-  for (let pauseMs = FIRST_PAUSE_MS; !tryLock(fd); pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  for (
+    let pauseMs = FIRST_PAUSE_MS;
+    !tryKernelLock(fd, path);
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
+  ) {
     owner.assertHeld();
     if (hasSuccessor(lockFile, generation)) return false;
     if (waitedMs >= limitMs) {
