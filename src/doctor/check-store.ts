@@ -14,6 +14,8 @@ import { type Finding, MAX_NAMED, failed, firstOf, passed, reasonOf, skipped, wa
 const MIB = 1024 * 1024;
 const FEW_BYTES = 1024 * MIB;
 const NO_BYTES = 16 * MIB;
+const FEW_FILES = 10_000;
+const NO_FILES = 100;
 const LOCK_PATIENCE_MS = 2_000;
 const LOCK_POLL_MS = 50;
 const PRIVATE = 0o077;
@@ -123,16 +125,19 @@ function octal(mode: number): string {
 }
 
 async function checkSpace(dir: string): Promise<Finding> {
-  const { bavail, bsize } = await statfs(dir);
-  return judgeSpace(bavail * bsize, dir);
+  const { bavail, bsize, files, ffree } = await statfs(dir);
+  return judgeSpace(bavail * bsize, files === 0 ? Number.POSITIVE_INFINITY : ffree, dir);
 }
 
-/** What `free` bytes are worth. */
-export function judgeSpace(free: number, dir: string): Finding {
-  const found = `${Math.floor(free / MIB)} MiB free at ${dir}`;
-  if (free >= FEW_BYTES) return passed("space", found);
+/** What free bytes are worth, and inodes: of those some file systems have a fixed number. */
+export function judgeSpace(bytes: number, files: number, dir: string): Finding {
+  const room = `${Math.floor(bytes / MIB)} MiB free at ${dir}`;
+  const found = files < FEW_FILES ? `${room}, and room for ${counted(files, "file")} (df -i)` : room;
+  if (bytes >= FEW_BYTES && files >= FEW_FILES) return passed("space", found);
   const remedy = "Make room there, or move the store (INTERLOCK_STORE).";
-  return free < NO_BYTES ? failed("space", found, remedy) : warning("space", found, remedy);
+  return bytes < NO_BYTES || files < NO_FILES
+    ? failed("space", found, remedy)
+    : warning("space", found, remedy);
 }
 
 /** The lock that each command takes when it opens the store. One that is not there yet is not made. */

@@ -140,7 +140,15 @@ describe("a store", () => {
     [1024 ** 3 - 1, "warning"],
     [1024 ** 2, "failed"],
   ])("with %d bytes of room is %s", (free, status) => {
-    expect(judgeSpace(free, "/srv")).toMatchObject({ status });
+    expect(judgeSpace(free, Number.POSITIVE_INFINITY, "/srv")).toMatchObject({ status });
+  });
+
+  test.each([
+    [10_000, "ok", "2048 MiB free at /srv"],
+    [9_999, "warning", "2048 MiB free at /srv, and room for 9999 files (df -i)"],
+    [1, "failed", "2048 MiB free at /srv, and room for 1 file (df -i)"],
+  ])("with room for %d files is %s, however many bytes are free", (files, status, found) => {
+    expect(judgeSpace(2 * 1024 ** 3, files, "/srv")).toMatchObject({ status, found });
   });
 });
 

@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
 import { systemCode } from "../../core/system-code.js";
+import { shellWord } from "../../core/text.js";
 
 /**
  * The one way to open a file of the service's own (`test/boundaries/own-files.test.ts`): never through a link in its place, never
@@ -84,7 +85,11 @@ export function readPrivateText(path: string): string {
   const fd = openOwnFile(path, "read");
   try {
     if (process.platform !== "win32" && (fstatSync(fd).mode & 0o077) !== 0) {
-      throw new Error(`${path} can be read by others. Make it private: chmod 600 ${path}`);
+      const elsewhere =
+        "Where that changes nothing, its file system keeps no modes: move the store to one that does, and name it in INTERLOCK_STORE.";
+      throw new Error(
+        `${path} can be read by others. Make it private: chmod 600 ${shellWord(path)}. ${elsewhere}`,
+      );
     }
     return readFileSync(fd, "utf8");
   } finally {
