@@ -13,6 +13,8 @@ const MAX_PIECES = 64;
 const MAX_ROUNDS = 500;
 /** A file that changed so shortly before it was looked at may change again with the same stamp: clocks of file systems tick. */
 const FRESH_NS = 100_000_000n;
+/** Some tick in whole seconds, FAT and exFAT in two of them. */
+const SECOND_NS = 1_000_000_000n;
 
 /** What there is of a part. */
 export interface Listing {
@@ -187,5 +189,6 @@ function stampOf({ ctimeNs, ino, size }: BigIntStats): string {
 function isFresh(file: BackupFile | undefined): boolean {
   const { stamp = "0-" } = file ?? {};
   const changedAt = BigInt(stamp.slice(0, stamp.indexOf("-")));
-  return BigInt(Date.now()) * 1_000_000n - changedAt < FRESH_NS;
+  const tick = changedAt % SECOND_NS === 0n ? 2n * SECOND_NS : 0n;
+  return BigInt(Date.now()) * 1_000_000n - changedAt < tick + FRESH_NS;
 }
