@@ -35,6 +35,7 @@ export const ALONE_TESTS = [
   "test/store/runs/full-disk.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/tools/bundle/unread-now.test.ts",
+  "test/tools/files/modes-of-a-mount.test.ts",
   "test/worker/native-connection.test.ts",
   "test/replay/**/*.test.ts",
 ];

@@ -8,7 +8,7 @@ import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomi
 import { makeDurable } from "../disk/make-folders.js";
 import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
-import { requireSystemCode, unreadNow } from "../../core/system-code.js";
+import { isDenied, requireSystemCode, systemCode, unreadNow } from "../../core/system-code.js";
 import { notMade } from "./not-made.js";
 
 /** The file that says what a session is and what it holds; the runtime alone writes it. */
@@ -207,5 +207,8 @@ async function writeManifest(
 ): Promise<void> {
   const path = join(directory, MANIFEST_NAME);
   await writeFileAtomic(path, jsonFile(manifest), lock);
-  await chmod(path, 0o644); // it lies among the user's own files
+  // It lies among the user's own files. Where modes are those of the mount, as on shares, it has theirs.
+  await chmod(path, 0o644).catch((error: unknown) => {
+    if (!isDenied(systemCode(error))) throw error;
+  });
 }

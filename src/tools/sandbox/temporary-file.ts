@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fchmodSync, fchownSync, openSync, readdirSync, write, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  write,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { promisify } from "node:util";
@@ -87,7 +96,9 @@ function copyModeAndOwner(fd: number, { stats }: PinnedEntry): void {
       // only root can
     }
   }
-  fchmodSync(fd, Number(stats.mode) & 0o777);
+  const mode = Number(stats.mode) & 0o777;
+  // Where modes and owners are those of the mount, as on shares, nobody but root may ask for the one that is there.
+  if ((fstatSync(fd).mode & 0o777) !== mode) fchmodSync(fd, mode);
 }
 
 const TEMPORARY_NAME = /^\.il-[0-9a-f]{16}$/;
