@@ -2,6 +2,7 @@ import { closeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { unlock } from "fs-native-extensions";
 import { tryKernelLock } from "../store/disk/kernel-lock.js";
+import { systemCode } from "../core/system-code.js";
 import { openOwnFile } from "../store/disk/own-file.js";
 
 const POLL_MS = 50;
@@ -14,11 +15,13 @@ const POLL_MS = 50;
  */
 export class FileLock {
   readonly fd: number;
+  readonly isWritable: boolean;
   private readonly path: string;
 
-  constructor(path: string) {
+  constructor(path: string, access: "append" | "read" = "append") {
     this.path = path;
-    this.fd = openOwnFile(path, "append");
+    this.isWritable = access === "append";
+    this.fd = openOwnFile(path, access);
   }
 
   tryExclusive(): boolean {
@@ -69,12 +72,26 @@ export async function lockWithin(path: string, patience: AbortSignal): Promise<F
   }
 }
 
-/** Whether some living process has this file open and locked. A free lock is given back at once. */
+/**
+ * Whether some living process has this file open and locked for itself. A free lock is given back at once. Where nothing can be written a share of
+ * it is tried, which tells the same.
+ */
 export function isHeld(path: string): boolean {
-  const lock = new FileLock(path);
+  let lock: FileLock;
   try {
-    return !lock.tryExclusive();
+    lock = new FileLock(path);
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    lock = new FileLock(path, "read");
+  }
+  try {
+    return !(lock.isWritable ? lock.tryExclusive() : lock.tryShared());
   } finally {
     lock.close();
   }
+}
+
+/** Whether it says that nothing can be written there. */
+export function isReadOnly(error: unknown): boolean {
+  return systemCode(error) === "EROFS";
 }

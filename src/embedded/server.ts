@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { makeFolders } from "../store/disk/make-folders.js";
 import { standsThere } from "../store/disk/own-file.js";
-import { FileLock, isHeld, lockExclusively, lockWithin } from "./server-lock.js";
+import { FileLock, isHeld, isReadOnly, lockExclusively, lockWithin } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST, NoPortError } from "./ports.js";
@@ -95,7 +95,10 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
 export async function isServed(storeDir: string): Promise<boolean> {
   const files = serverFiles(await realpath(storeDir));
   if (!standsThere(files.log)) return false; // never had one, and gets no file by being asked
-  const turn = await lockWithin(files.turn, AbortSignal.timeout(LOOK_PATIENCE_MS));
+  const turn = await lockWithin(files.turn, AbortSignal.timeout(LOOK_PATIENCE_MS)).catch((error: unknown) => {
+    if (isReadOnly(error)) return null; // nobody starts a server there
+    throw error;
+  });
   try {
     return isHeld(files.log);
   } finally {
