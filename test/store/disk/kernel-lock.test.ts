@@ -20,6 +20,10 @@ function thrown(code: string, words = code): Error {
   return Object.assign(new Error(words), { code });
 }
 
+async function nothing(): Promise<void> {
+  await Promise.resolve();
+}
+
 test.each([
   [thrown("Unknown system error -37"), "ENOLCK"],
   [thrown("Unknown system error -77"), "ENOLCK"],
@@ -29,7 +33,7 @@ test.each([
   const path = join(await temporaryDirectory(), "x.lock");
   refused = error;
   const sentence = `${path} cannot be locked (${code}). Put it on a file system with kernel locks, such as a local disk.`;
-  await expect(withFileLock(path, () => Promise.resolve())).rejects.toMatchObject({
+  await expect(withFileLock(path, nothing)).rejects.toMatchObject({
     code,
     message: sentence,
   });
@@ -39,5 +43,5 @@ test.each([
 test("whatever else goes wrong with a lock is thrown as it is", async () => {
   refused = thrown("EBADF", "bad file descriptor");
   const path = join(await temporaryDirectory(), "x.lock");
-  await expect(withFileLock(path, () => Promise.resolve())).rejects.toBe(refused);
+  await expect(withFileLock(path, nothing)).rejects.toBe(refused);
 });
