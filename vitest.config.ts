@@ -24,7 +24,7 @@ export const ALONE_TESTS = [
   "test/cli/terminal/full-disk.test.ts",
   "test/cli/follow/watch-work.test.ts",
   "test/doctor/check-worker-connection.test.ts",
-  "test/embedded/read-only-store.test.ts",
+  "test/embedded/unwritable-store.test.ts",
   "test/instruments/silent-collector.test.ts",
   "test/instruments/unknown-sampler.test.ts",
   "test/store/backup/same-stamp.test.ts",

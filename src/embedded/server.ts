@@ -7,6 +7,7 @@ import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST, NoPortError } from "./ports.js";
 import { lives, sharesNetwork } from "./process-identity.js";
 import { innerReason } from "./run-command.js";
+import { startFailure } from "./start-failure.js";
 import {
   findLivingServer,
   launchServer,
@@ -300,7 +301,9 @@ async function startOnFreePorts(
     if (health === "healthy") return record;
     const { portTaken, lastLines } = await readStartLog(files);
     if (health === "silent" || !portTaken || attempt === START_ATTEMPTS) {
-      throw new EmbeddedServerError(startFailure(files, cli.path, health, lastLines));
+      const how =
+        health === "ended" ? "ended before it was up" : `was not up after ${START_TIMEOUT_MS / 1000} s`;
+      throw new EmbeddedServerError(startFailure(files, cli.path, how, lastLines));
     }
     tried.add(ports.port).add(ports.hidden.uiPort).add(ports.hidden.metricsPort); // somebody was faster: other ports
   }
@@ -349,22 +352,4 @@ function unknownServer(files: ServerFiles): string {
     `A Temporal server holds ${files.log}, but ${files.record} does not say which process it is, so it can be ` +
     `neither used nor stopped. End the process that has the log open (\`lsof ${files.log}\` names it), then try again.`
   );
-}
-
-function startFailure(
-  files: ServerFiles,
-  cliPath: string,
-  health: "ended" | "silent",
-  lines: readonly string[],
-): string {
-  const what =
-    health === "ended" ? "ended before it was up" : `was not up after ${START_TIMEOUT_MS / 1000} s`;
-  const quoted = lines.length === 0 ? ["  (nothing)"] : lines.map((line) => `  ${line}`);
-  return [
-    `The Temporal server (${cliPath}) ${what}. The last lines of ${files.log}:`,
-    ...quoted,
-    `If they speak of the database: ${files.database} is damaged, or another Temporal version wrote it. Use the ` +
-      "version that wrote it (INTERLOCK_TEMPORAL_CLI), or move the file away: what runs have written stays, " +
-      "their Temporal histories go with it.",
-  ].join("\n");
 }
