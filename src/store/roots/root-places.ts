@@ -1,7 +1,10 @@
 import {
   type BigIntStats,
+  closeSync,
   constants,
+  fstatSync,
   lstatSync,
+  openSync,
   readFileSync,
   realpathSync,
   statSync,
@@ -106,7 +109,7 @@ export function parentsOf(path: string): readonly string[] {
 }
 
 /** Undefined for what is not there, and for what cannot be looked at. */
-export function identityOf(path: string): FileIdentity | undefined {
+export function identityOf(path: string): BigIntStats | undefined {
   return ifSaid(() => identityNow(path));
 }
 
@@ -139,6 +142,34 @@ const FORGETFUL: ReadonlySet<number> = new Set([
 export function keepsInodes(path: string): boolean {
   const known = saidNow(() => statfsSync(path));
   return known === undefined || !FORGETFUL.has(known.type);
+}
+
+/**
+ * A descriptor that names an object without opening it, so that a FIFO cannot block and a device is not touched. Node has no constant
+ * for it; the value is the same on every Linux that Node runs on.
+ */
+export const O_PATH = 0o10000000;
+
+/**
+ * Whether a real path leads to that, by directories alone: a link that has come into the way since the path was found is not followed. Where
+ * the system cannot walk so (other than Linux) it is taken for true. Throws as `identityNow`.
+ */
+export function leadsStraightTo(real: string, { dev, ino }: FileIdentity): boolean {
+  if (process.platform !== "linux") return true;
+  let fd = openSync("/", O_PATH);
+  try {
+    for (const name of real.split("/").filter((part) => part !== "")) {
+      const at = `/proc/self/fd/${fd}/${name}`;
+      const next = saidNow(() => openSync(at, O_PATH | constants.O_NOFOLLOW));
+      if (next === undefined) return false;
+      closeSync(fd);
+      fd = next;
+    }
+    const entry = fstatSync(fd, { bigint: true });
+    return entry.dev === dev && entry.ino === ino;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Undefined for what is not there, and for what cannot be looked at. */

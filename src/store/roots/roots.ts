@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
@@ -27,10 +27,10 @@ import {
   isInside,
   keepingLast,
   keepsInodes,
+  leadsStraightTo,
   parentsOf,
   realPathNow,
   realPathOf,
-  saidNow,
   withoutSlash,
 } from "./root-places.js";
 
@@ -140,10 +140,11 @@ export class Roots {
     const problem = shapeProblem(path);
     if (problem !== undefined) return notUsable(path, problem);
     const real = realPathOf(path);
-    if (real === undefined || identityOf(real) === undefined) return missing(path);
+    const entry = real === undefined ? undefined : identityOf(real);
+    if (real === undefined || entry === undefined) return missing(path);
     const forbidden = this.forbids(real);
     if (forbidden !== undefined) return notAllowed(real, forbidden);
-    if (!isKind(real, "directory") && (access === "write" || !isKind(real, "file"))) {
+    if (!isKind(entry, "directory") && (access === "write" || !isKind(entry, "file"))) {
       return fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no directory.`);
     }
     const before = this.list().find((root) => root.path === real);
@@ -186,26 +187,26 @@ export class Roots {
     const problem = shapeProblem(path);
     if (typeof path !== "string" || problem !== undefined) return notUsable(path, problem ?? "is no text");
     const real = kind === "maybe" ? futurePath(path) : realPathNow(path);
-    if (real === undefined) return this.missing(path, access);
+    const entry = real === undefined ? undefined : identityNow(real);
+    if (real === undefined || (entry === undefined && kind !== "maybe")) return this.missing(path, access);
     if (isReal && real !== withoutSlash(path)) return notUsable(path, "is reached through a link now");
-    const approved = this.approves(real, access, path);
+    const approved = this.approves(real, access, path, entry);
     if (!approved.ok) return approved;
-    const identity = identityNow(real);
-    const forbidden = this.forbidsNow(real, identity);
+    const forbidden = this.forbidsNow(real, entry);
     if (forbidden !== undefined) return notAllowed(path, forbidden);
-    return isKind(real, kind)
-      ? ok({ path: real, identity })
-      : fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
+    if (entry !== undefined && !isKind(entry, kind)) {
+      return fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
+    }
+    return found(real, entry);
   }
 
-  /** As `permit`, for a program on this machine that names its directories itself: nothing has to be registered. */
-  inspect(path: string): Result<PermittedRoot> {
+  /** As `permit`, of a real path, for a program on this machine that names its directories itself: nothing has to be registered. */
+  inspect(real: string): Result<PermittedRoot> {
     return orUnread(() => {
-      const real = realPathNow(path);
-      if (real === undefined) return missing(path);
+      const entry = identityNow(real);
+      if (entry === undefined || realPathNow(real) !== real) return missing(real);
       const forbidden = this.forbids(real);
-      if (forbidden !== undefined) return notAllowed(path, forbidden);
-      return ok({ path: real, identity: identityNow(real) });
+      return forbidden === undefined ? found(real, entry) : notAllowed(real, forbidden);
     });
   }
 
@@ -256,8 +257,8 @@ export class Roots {
     return forbiddenPlace(real, this.ours);
   }
 
-  /** Whether a real path is a root, or lies in one by a way that no protected name bars. `shown` is for the sentence. */
-  private approves(real: string, access: Access, shown = real): Result<undefined> {
+  /** Whether a real path is a root, or lies in one by a way that no protected name bars. `shown` is for the sentence, `entry` what is there. */
+  private approves(real: string, access: Access, shown = real, entry?: BigIntStats): Result<undefined> {
     const rules = this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
     const isFree = (root: string) =>
       protectingRulesIn(root, rules)(
@@ -274,7 +275,8 @@ export class Roots {
     const found = this.list().filter(
       (root) => parents.has(root.path) && (access === "read" || root.access === "write") && isFree(root.path),
     );
-    if (found.some(isSameStill)) return ok(undefined);
+    const isStill = (root: RegisteredRoot) => isSameStill(root, root.path === real ? entry : undefined);
+    if (found.some(isStill)) return ok(undefined);
     const [exchanged] = found.filter((root) => identityOf(root.path) !== undefined);
     if (found.length > 0 && exchanged === undefined) return ok(undefined); // it is missing, and said to be
     return this.unregistered(shown, exchanged === undefined ? "" : ANOTHER);
@@ -315,15 +317,20 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
 }
 
 /** That of a directory. Throws where the system cannot say it now. */
-function inodeOf(path: string): string | undefined {
-  const entry = identityNow(path);
+function inodeOf(path: string, entry = identityNow(path)): string | undefined {
   return entry?.isDirectory() === true ? String(entry.ino) : undefined;
 }
 
 /** Whether what lies there is what was registered, as far as its file system can say. */
-function isSameStill({ path, inode }: RegisteredRoot): boolean {
-  const now = inodeOf(path);
+function isSameStill({ path, inode }: RegisteredRoot, entry?: BigIntStats): boolean {
+  const now = inodeOf(path, entry);
   return now === inode || (now !== undefined && inode !== undefined && !keepsInodes(path));
+}
+
+/** What was looked at by its path, if it is that still. */
+function found(path: string, identity: FileIdentity | undefined): Result<PermittedRoot> {
+  if (identity === undefined || leadsStraightTo(path, identity)) return ok({ path, identity });
+  return fail("E_INTERNAL", `"${excerpt(path)}" was exchanged while it was looked at.`);
 }
 
 /** Fault of a look that the system does not allow now: `E_INTERNAL`. */
@@ -376,8 +383,6 @@ function shapeProblem(path: unknown): string | undefined {
     : undefined;
 }
 
-function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
-  const entry = saidNow(() => statSync(real, { throwIfNoEntry: false }));
-  if (entry === undefined) return kind === "maybe";
+function isKind(entry: BigIntStats, kind: "directory" | "file" | "maybe"): boolean {
   return kind === "file" ? entry.isFile() : entry.isDirectory();
 }

@@ -4,7 +4,7 @@ import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { NewestKept } from "../../core/newest-kept.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
-import { realPathNow, saidNow } from "../../store/roots/root-places.js";
+import { type FileIdentity, realPathNow, saidNow } from "../../store/roots/root-places.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
@@ -12,6 +12,7 @@ import type { Store } from "../../store/store.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { permittedAgent } from "./bundle-roots.js";
 import { earlierOutputs } from "./earlier-outputs.js";
+import { sameIdentity } from "../sandbox/pinned-entry.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
 
 /** A bundle run as the store knows it. */
@@ -111,11 +112,8 @@ async function openPlace(
   protectedPaths: ProtectedPaths | undefined,
 ): Promise<Result<BundlePlace>> {
   const { run, bundle, execution } = found;
-  const folder = hasSession ? await isPlainDirectory(sessionDir(bundle)) : ok(true);
-  if (!folder.ok) return folder;
-  if (!folder.value) {
-    return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
-  }
+  const folder = hasSession ? await plainDirectory(sessionDir(bundle)) : undefined;
+  if (folder?.ok === false) return folder;
   const permitted = await permitRun(store, found);
   if (!permitted.ok) {
     // Seen by a model: the operator's sentence is that of `checkRoots`.
@@ -125,6 +123,10 @@ async function openPlace(
     return fail(code, `A directory of this run ${what}.`);
   }
   const { project, own, core, session } = permitted.value;
+  // One that was exchanged for a link in between is not what it was.
+  if (folder !== undefined && !isSame(folder.value, session.identity)) {
+    return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
+  }
   const { sessionId } = bundle;
   const roots = {
     bundleRoot: own.path,
@@ -144,12 +146,17 @@ async function openPlace(
 }
 
 /** A link in its place would lead all writes elsewhere. Fault: `E_INTERNAL` where the system does not say it now. */
-async function isPlainDirectory(path: string): Promise<Result<boolean>> {
+async function plainDirectory(path: string): Promise<Result<FileIdentity | undefined>> {
   try {
-    return ok((await lstat(path)).isDirectory());
+    const entry = await lstat(path, { bigint: true });
+    return ok(entry.isDirectory() ? entry : undefined);
   } catch (error) {
-    return unreadFault("{session-folder}", requireSystemCode(error)) ?? ok(false);
+    return unreadFault("{session-folder}", requireSystemCode(error)) ?? ok(undefined);
   }
+}
+
+function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
+  return one !== undefined && other !== undefined && sameIdentity(one, other);
 }
 
 /**

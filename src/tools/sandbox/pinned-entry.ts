@@ -10,7 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { FileIdentity } from "../../store/roots/root-places.js";
+import { type FileIdentity, O_PATH } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode } from "./faults.js";
 
 /** What a name in a directory stands for, held so that the name may change without changing what is held. */
@@ -33,10 +33,6 @@ export interface Pins {
   /** Whether paths stay bound to what was checked; where not, the caller checks again by real path. */
   readonly holds: boolean;
 }
-
-// O_PATH: a descriptor that names an object without opening it, so that a FIFO cannot block and a device is
-// not touched. Node has no constant for it; the value is the same on every Linux that Node runs on.
-const O_PATH = 0o10000000;
 
 /**
  * Linux: an entry is a descriptor, and `/proc/self/fd/N/name` is resolved by the kernel from that very

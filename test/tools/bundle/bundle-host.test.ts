@@ -6,12 +6,13 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { BundleToolResult } from "../../../src/core/bundle/bundle-result.js";
 import { ExecutionOver } from "../../../src/store/runs/executions.js";
 import { sha256 } from "../../../src/store/disk/sha256.js";
@@ -276,6 +277,22 @@ describe("hostile paths", () => {
     symlinkSync(world.at("elsewhere"), open.session);
     expect((await save("a.md")).success).toBe(false);
     expect(readdirSync(world.at("elsewhere"))).toEqual([]);
+  });
+
+  test("a session folder exchanged while it is looked at leads nowhere, also not into another project", async () => {
+    mkdirSync(world.at("elsewhere")); // which runs of this store may open
+    const { roots } = world.store;
+    const permit = roots.permit.bind(roots);
+    vi.spyOn(roots, "permit").mockImplementation((path, ...rest) => {
+      if (path === open.session && existsSync(open.session)) {
+        renameSync(open.session, `${open.session}.before`);
+        symlinkSync(world.at("elsewhere"), open.session);
+      }
+      return permit(path, ...rest);
+    });
+    expect(errorOf(await save("a.md"))).toBe("{session-folder} is missing, or no directory any more.");
+    expect(readdirSync(world.at("elsewhere"))).toEqual([]);
+    vi.restoreAllMocks();
   });
 
   test("a hard link to another file is replaced, not written through", async () => {
