@@ -34,6 +34,70 @@ test("what a skill reads in the folder of its plugin is taken along", () => {
   );
 });
 
+test.each([
+  ["beside their folders", "kit/", "shared/cups.md", "kit/shared/cups.md"],
+  ["from the folder above theirs", "kit/", "kit/shared/cups.md", "kit/shared/cups.md"],
+  [
+    "from a module's folder, of a skill in a part of it",
+    "kit/",
+    "shared/cups.md",
+    "kit/shared/cups.md",
+    "kit/plan/tea",
+  ],
+  ["at the root, as material", "", "_common/cups.md", "_common/cups.md"],
+])(
+  "what several skills have in common is taken along: %s",
+  (_where, below, named, path, folder = `${below}tea`) => {
+    const made = importOf(
+      {
+        [`${folder}/SKILL.md`]: page({ name: "tea", description: "x" }, `See \`${named}\` for the cups.`),
+        [`${below}cake/SKILL.md`]: page({ name: "cake", description: "x" }, "Bake."),
+        [`${below}soup/SKILL.md`]: page({ name: "soup", description: "x" }, "Stir."),
+        [path]: "# Cups\n",
+      },
+      `${folder}/SKILL.md`,
+    );
+    expect(made.files.get(`shared/${path}`)).toBe("# Cups\n");
+    expect(made.files.get("steps/workflow.md")).toContain(`See \`@pkg/shared/${path}\` for the cups.`);
+  },
+);
+
+test("a step is handed on to what several skills have in common as to another workflow: it is taken along", () => {
+  const made = importOf(
+    {
+      "kit/tea/SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+      "kit/tea/steps/step-01-pot.md": page(
+        { nextStepFile: "shared/wash.md" },
+        "# Pot",
+        "",
+        "load {nextStepFile}",
+      ),
+      "kit/cake/SKILL.md": page({ name: "cake", description: "x" }, "Bake."),
+      "kit/shared/wash.md": "# Wash\n",
+    },
+    "kit/tea/SKILL.md",
+  );
+  expect(made.files.get("shared/kit/shared/wash.md")).toBe("# Wash\n");
+  expect(made.files.get("steps/step-01-pot.md")).toContain("@pkg/shared/kit/shared/wash.md");
+});
+
+test.each([
+  ["a project's own file", "", "docs/cups.md", "docs/cups.md"],
+  ["a file beside one skill alone", "kit/one/", "shared/cups.md", "kit/one/shared/cups.md"],
+  ["another skill's step", "kit/", "cake/steps/step-01-x.md", "kit/cake/steps/step-01-x.md"],
+])("what is nothing that several skills have in common stays as it is: %s", (_what, below, named, path) => {
+  const made = importOf(
+    {
+      [`${below}tea/SKILL.md`]: page({ name: "tea", description: "x" }, `See \`${named}\` for the cups.`),
+      "kit/cake/SKILL.md": page({ name: "cake", description: "x" }, "Bake."),
+      "cake/SKILL.md": page({ name: "cake", description: "x" }, "Bake."),
+      [path]: "# Cups\n",
+    },
+    `${below}tea/SKILL.md`,
+  );
+  expect(made.files.get("steps/workflow.md")).toContain(`See \`${named}\` for the cups.`);
+});
+
 test("a path in marks that begins with a tool's variable is one: it is taken along, and leads on", () => {
   const water = { "kit/shared/water.md": "Water.\n" };
   expect(bodyOf("Read `${CLAUDE_PLUGIN_ROOT}/shared/water.md` first.", water)).toBe(

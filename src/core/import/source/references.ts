@@ -101,6 +101,8 @@ const OF_SKILL_AT_HOME =
   /^@?~\/\.[\w-]{1,40}\/skills\/([\w.-]{1,80})\/((?:[\w.-]{1,80}\/){0,8}[\w.-]{1,80})$/;
 /** In the folder of a tool in somebody's home. */
 const AT_HOME = /^@?~\/\.[\w-]{1,40}\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80}\.md)$/;
+/** `steps/x`, `tea/steps-c/x` */
+const OF_STEPS = /(?:^|\/)(?:steps?|\w+-steps|steps-\w+)\//;
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
 
 /** Where references of one file lead. */
@@ -155,9 +157,7 @@ export class References {
   private inOtherSkill(text: string): string | undefined {
     const [, skill = "", rest = ""] =
       /^([\w-]{1,80})\/((?:[\w.-]{1,80}\/){1,8}[\w.-]{1,80})$/.exec(text) ?? [];
-    return skill === "" || /^(?:steps?|\w+-steps|steps-\w+)\//.test(rest)
-      ? undefined
-      : this.inSkill(skill, rest);
+    return skill === "" || OF_STEPS.test(rest) ? undefined : this.inSkill(skill, rest);
   }
 
   /** `{SKILL_DIR}/x`, `{skillsRoot}/tea/x`: what many call a skill's own folder, and that of all skills. A file that is there is meant. */
@@ -264,6 +264,7 @@ export class References {
       this.tree.spelledLike(path) ??
       this.inSkillAbove(rest) ??
       this.inOtherSkill(rest) ??
+      this.besideSkills(rest) ??
       this.belowOwnFolder(rest);
     if (meant !== undefined) return { kind: "file", path: meant };
     if (!path.endsWith(".md") || isPlaceholder(rest)) return OTHER;
@@ -280,6 +281,21 @@ export class References {
     for (let level = 0; level < MAX_LEVELS_UP && folder !== ""; level += 1, folder = folderOf(folder))
       if (this.tree.has(`${folder}/SKILL.md`))
         return this.tree.has(`${folder}/${rest}`) ? `${folder}/${rest}` : undefined;
+    return undefined;
+  }
+
+  /**
+   * `shared/cups.md`, `knowledge/tea.md`, `skills/shared/cups.md`: what several skills have in common lies in the folder that they lie in,
+   * and is named from there or from further up. Another skill's steps are its own.
+   */
+  private besideSkills(rest: string): string | undefined {
+    if (!/^(?!\.{1,2}\/).{1,80}\//.test(rest) || isEntryName(nameOf(rest)) || OF_STEPS.test(rest))
+      return undefined;
+    for (let folder = this.entryFolder; folder !== "";) {
+      folder = folderOf(folder);
+      const path = folder === "" ? rest : `${folder}/${rest}`;
+      if (this.tree.has(path) && this.tree.liesBesideSkills(path)) return path;
+    }
     return undefined;
   }
 

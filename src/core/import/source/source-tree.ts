@@ -14,6 +14,7 @@ export type SourceFiles = ReadonlyMap<string, string>;
  */
 export type LeftOut = "unread" | "denied" | "no text" | "link";
 
+const OF_ALL = /^(?:_\w[\w-]*|shared|common|references?|knowledge|resources|templates?)\//i;
 /** Of so many files of one name the one that is meant is looked for. */
 const MAX_CANDIDATES = 200;
 
@@ -28,6 +29,8 @@ export class SourceTree {
   private readonly folders = new Map<string, string[]>();
   private readonly bySpelling = new Map<string, string[]>();
   private readonly ancestors = new Set<string>([""]);
+  /** The folders in which several skills lie side by side. */
+  private readonly ofSkills = new Set<string>();
 
   constructor(files: SourceFiles, leftOut: ReadonlyMap<string, LeftOut> = new Map()) {
     this.leftOut = leftOut;
@@ -40,6 +43,9 @@ export class SourceTree {
       for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder))
         this.ancestors.add(folder);
     }
+    const once = new Set<string>();
+    for (const folder of this.named("SKILL.md").map((path) => folderOf(path)))
+      if (folder !== "") (once.has(folderOf(folder)) ? this.ofSkills : once).add(folderOf(folder));
   }
 
   text(path: string): string {
@@ -68,6 +74,17 @@ export class SourceTree {
   spelledLike(path: string): string | undefined {
     const [only, ...others] = this.bySpelling.get(spellingOf(path)) ?? [];
     return others.length === 0 ? only : undefined;
+  }
+
+  /**
+   * Whether a file lies in a folder that several skills lie in, or below it. At the root, where a project's own files may lie as well,
+   * only what is called as material of skills does.
+   */
+  liesBesideSkills(path: string): boolean {
+    if (this.ofSkills.has("") && OF_ALL.test(path)) return true;
+    for (let folder = folderOf(path); folder !== ""; folder = folderOf(folder))
+      if (this.ofSkills.has(folder)) return true;
+    return false;
   }
 
   named(name: string): readonly string[] {

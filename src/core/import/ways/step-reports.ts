@@ -10,8 +10,15 @@ import {
 } from "./first-steps.js";
 import { whyAbsent } from "../source/left-out.js";
 import type { SourceText } from "../source/source-text.js";
-import { type SourceTree, folderOf, nameOf } from "../source/source-tree.js";
-import { isStepFile, nearestStep, numeralOf, resumesRun, stepsBelow } from "../source/step-files.js";
+import { type SourceTree, folderOf, isEntryName, nameOf } from "../source/source-tree.js";
+import {
+  isNumberedStep,
+  isStepFile,
+  nearestStep,
+  numeralOf,
+  resumesRun,
+  stepsBelow,
+} from "../source/step-files.js";
 import type { NamedStep } from "../words/step-names.js";
 
 /** Says of a text that it names more files than are looked at. */
@@ -52,8 +59,11 @@ export function tellOfResumed(path: string, findings: ImportFindings): void {
 
 /** Says of a way that it leads out of the workflow. */
 export function tellOfWorkflow(path: string, line: number, to: string, findings: ImportFindings): void {
-  const what = `leads on to ${named(to)}, another workflow: import it and run it after this one`;
-  findings.add("note", path, line, what);
+  const isWorkflow = isEntryName(nameOf(to)) || isNumberedStep(to);
+  const what = isWorkflow
+    ? "another workflow: import it and run it after this one"
+    : "which lies outside of the workflow: it comes along, and is carried out within the step";
+  findings.add("note", path, line, `leads on to ${named(to)}, ${what}`);
 }
 
 /** Says of a way that it stands in code alone. */
