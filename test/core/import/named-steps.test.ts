@@ -413,3 +413,45 @@ test("a step that only looks back in some cases, and that none comes after, is t
   expect(ways(made)).toContain("step-03-cup -finished*-> finished");
   expect(said(made)).toEqual([]);
 });
+
+/* Where a step goes back to another one by its number, and has parts with numbers of its own. */
+
+const backOf = (...lines: readonly string[]) =>
+  ways(
+    importOf({
+      "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+      "steps/step-01-pot.md": page({}, "# Pot", "", "load ./step-02-leaf.md"),
+      "steps/step-02-leaf.md": page({}, "# Leaf", "", "load ./step-03-cup.md"),
+      "steps/step-03-cup.md": page({}, "# Cup", "", "load ./step-04-sip.md", "", ...lines),
+      "steps/step-04-sip.md": page({}, "# Sip", "", "The last step."),
+    }),
+  ).filter((way) => way.startsWith("step-03-cup") && !way.endsWith("step-04-sip"));
+
+test.each<[string, string, string[]]>([
+  [
+    "a part that comes only later",
+    "If it is cold, go back to Step 2 to warm it.",
+    ["", "### 2. Pour", "Pour."],
+  ],
+  [
+    "an item that comes only later",
+    "If it is cold, go back to Step 2 to warm it.",
+    ["", "1. Pour", "2. Sip"],
+  ],
+  ["a number spelled as files have it", "If it is cold, return to step 02.", []],
+])("nobody goes back to %s: the workflow's step is meant", (_what, line, behind) => {
+  const before = line.includes("02") ? ["### 2. Pour", "Pour.", "", "1. Fill", "2. Wait", ""] : [];
+  expect(backOf(...before, line, ...behind)).toEqual(["step-03-cup -back-> step-02-leaf"]);
+});
+
+test("what leads back is a way back, whatever letter a menu gives it", () => {
+  expect(backOf("- **IF R:** return to step 2 with the new leaf")).toEqual(["step-03-cup -R-> step-02-leaf"]);
+});
+
+test.each([
+  ["### 2. Pour", "Pour.", "", "If it is cold, go back to Step 2."],
+  ["1. Fill", "2. Pour", "", "If it is cold, go back to Step 2."],
+  ["### Step 2: Pour", "Pour.", "", "If it is cold, go back to step 02."],
+])("a part of the step's own that stands before is gone back to: %s", (...lines) => {
+  expect(backOf(...lines)).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { importOf, page, potOf, said } from "./step-files.js";
+import { importOf, page, potOf, said, ways } from "./step-files.js";
 
 /* The words in which a step leads on, and those in which it only tells of a step. A word against it stands in its own clause. */
 
@@ -338,4 +338,37 @@ test("an arrow between two words of a sentence leads nowhere", () => {
     "step-03-cup",
     "step-02-leaf",
   ]);
+});
+
+test.each([
+  "IF S: ask for a path (e.g. `src/`). Then load `./step-03-cup.md` to begin anew.",
+  "IF S (a path, e.g. `src/`): load `./step-03-cup.md`",
+])("an example of something else keeps no way from being one: %s", (line) => {
+  expect(potOf(line).labels).toEqual(["step-03-cup: S"]);
+});
+
+test.each([
+  "Load the first of them (e.g. `./step-03-cup.md`).",
+  "For example, load `./step-03-cup.md` then.",
+  "**Example:** it is cold. Load `./step-03-cup.md`.",
+  "- **P4** — a patch (e.g. of a `pot`). Routes to the cook (see leaf.md §3 / `./step-03-cup.md` §2).",
+  "Then re-run the cold and warm checks from `./step-03-cup.md` for each pot.",
+  "It routes to the cook, and is applied by `./step-03-cup.md` §2.",
+])("an example, a place to look at and what is done here lead nowhere: %s", (line) => {
+  expect(potOf(line, "", "load ./step-02-leaf.md").to).toEqual(["step-02-leaf"]);
+});
+
+test("a case that goes on at once says nothing of the way on, which other lines name as well", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "steps/step-01-pot.md": page(
+      { nextStepFile: "./step-02-leaf.md" },
+      "# Pot",
+      "",
+      "Proceed to {nextStepFile}.",
+      "If there is no pot, skip this and go directly to {nextStepFile}.",
+    ),
+    "steps/step-02-leaf.md": page({}, "# Leaf", "", "The last step."),
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf"]);
 });

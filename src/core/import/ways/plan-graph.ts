@@ -49,7 +49,7 @@ import {
   tellOfText,
 } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
-import { StepNames, hasPart, isOfOther, leadsTo } from "../words/step-names.js";
+import { StepNames, goesBack, hasPart, isOfOther, leadsTo } from "../words/step-names.js";
 
 /** The files that become nodes, in the order in which they are reached, and the ways between them. */
 export interface SourceGraph {
@@ -251,13 +251,14 @@ class GraphWalk {
         const routed = routedTo(rows.get(line.number), line, step);
         const directive = routed ?? directiveOf(line, step, before, above.get(line.number));
         if (directive.kind !== "go" || (routed === undefined && !leadsTo(line.text, step, before))) continue;
-        if (step.steps.includes(path) || hasPart(source.body, step)) continue;
+        const isReturn = directive.label === "back" || goesBack(line.text, step);
+        if (step.steps.includes(path) || hasPart(source.body, step, line.number, isReturn)) continue;
         if (this.isOfAnother(path, line, step.at)) continue;
         const [only, ...others] = step.steps;
         const isKnown = step.steps.some((to) => this.found.leads(path, to));
         if (others.length > 0 && isKnown) continue;
         const isEarlier = only !== undefined && comesBefore(only, path);
-        const isBack = isEarlier && directive.label === "back" && !isOfOther(source.body, line.text, step);
+        const isBack = isEarlier && isReturn && !isOfOther(source.body, line, step);
         if (step.form === "number" && namesFiles && !isBack) {
           if (!isKnown) tellOfNumber(path, line.number, step, this.findings);
         } else if (only !== undefined && others.length === 0)

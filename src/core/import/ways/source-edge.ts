@@ -22,7 +22,10 @@ export function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">
   const { from, to } = known;
   const isDefault = known.isDefault || other.isDefault;
   const always = [known, other].find(isAlways);
-  if (always !== undefined && (isShortcut(known) || isShortcut(other)))
+  if (
+    always !== undefined &&
+    [known, other].some((edge) => edge !== always && (isShortcut(edge) || isBare(edge)))
+  )
     return { ...always, from, to, isDefault };
   const isOwn = known.isFromAbove === true && other.condition !== undefined && other.isFromAbove !== true;
   const [first, second] = isOwn ? [other, known] : [known, other];
@@ -52,6 +55,11 @@ function isKey({ words, condition }: Omit<SourceEdge, "from" | "to">): boolean {
 /** `nextStepFile`: the way on in any case. */
 function isAlways(edge: Omit<SourceEdge, "from" | "to">): boolean {
   return edge.label === "next" && edge.isDefault && isKey(edge);
+}
+
+/** "Proceed to `x.md`" */
+function isBare({ label, condition }: Omit<SourceEdge, "from" | "to">): boolean {
+  return label === "next" && condition === undefined;
 }
 
 /** "If there are no tests, skip this and continue with `x.md`" */

@@ -79,7 +79,10 @@ const NEVER =
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
-  /(?:\b(?:see|refer to|according to|siehe|laut|completion of|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written|consumed|used|generated|migrated|checked|handled|made|needed|required) (?:by|in|from|at)|per)|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /(?:\b(?:see|refer to|according to|siehe|laut|completion of|(?:applied|resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written|consumed|used|generated|migrated|checked|handled|made|needed|required) (?:by|in|from|at)|per)|\((?:see|siehe|cf\.)\s[^()]{0,120}|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+/** "Re-run the checks from X": what stands in it is done here. "Re-run the workflow from X" leads there. */
+const DONE_HERE =
+  /\b(?:re-?run|run|apply|re-?apply|re-?use) the (?!(?:\w+ )?(?:workflow|process|flow|loop|cycle|work)\b)[^.,;:!?()]{1,60} from\s{1,3}[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 /** "Continue with the step described in X", "see X and follow it": what is told of is where the line leads. */
 const TOLD_AS_WAY =
   /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
@@ -128,7 +131,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   if (
     !leadsOn ||
     (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
-    EXAMPLE.test(said) ||
+    isExample(line, token, isAlone ? said : undefined) ||
     isPrevious(lead) ||
     isInCondition(lead, behind) ||
     isDenied(lead, NEVER) ||
@@ -136,7 +139,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
   )
     return USE;
   const isFollowed = AND_FOLLOWED.test(behind);
-  if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
+  if ((TOLD.test(lead) || DONE_HERE.test(lead)) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
   const own = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);
   const isPlain = own.label === "next" && own.condition === undefined && above !== "";
@@ -155,6 +158,15 @@ function sentenceAt(text: string, { at, text: name }: Token): string {
   const words = withoutMarks(lead.slice(own) + behind).match(/[\p{L}\p{N}]+/gu) ?? [];
   return lead.slice(words.length > MAX_BARE_WORDS ? own : before) + name + behind;
 }
+
+/** "For example load `x.md`", "(e.g. `x.md`)": what a line has in brackets beside it, or in another sentence, is none of it. */
+function isExample(line: SourceLine, token: Token, said?: string): boolean {
+  if (said !== undefined || BEGINS_EXAMPLE.test(line.text)) return EXAMPLE.test(said ?? line.text);
+  return EXAMPLE.test(sentenceAt(line.text, token).replace(token.text, "¶").replaceAll(ASIDE_OF_IT, " "));
+}
+const BEGINS_EXAMPLE = /^[\s>*_#-]{0,8}(?:for )?examples?\b/i;
+const ASIDE_OF_IT = /\([^()¶]{0,200}\)/g;
+
 const MAX_BARE_WORDS = 4;
 const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|vs|etc|no|cf))[.!?;]["')*_`]{0,4}\s{1,3}(?=["'(*_`[]{0,4}\p{Lu})/gu;
 

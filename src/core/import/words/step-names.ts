@@ -148,10 +148,22 @@ export function leadsTo(
   return between.split(/\s+/).filter(Boolean).length <= MAX_WORDS_BETWEEN;
 }
 
+/** "IF R: return to step 2": what leads back, whatever its answer is called. */
+export function goesBack(line: string, { at }: NamedStep): boolean {
+  return /\b(?:return(?:s|ing)?|back|loop|re-?(?:run|visit|enter|do))\b[^.;:!?]{0,40}$/i.test(
+    line.slice(0, at),
+  );
+}
+
 /** "Step 1 of the guide", "Step 2 above", and "step 1" where a list of the text has an item 1: no step of the workflow. */
-export function isOfOther(body: readonly SourceLine[], line: string, { at, text }: NamedStep): boolean {
-  const numeral = plainNumeral(/\d{1,3}$/.exec(text)?.[0] ?? "");
-  if (partsOf(body).items.has(numeral)) return true;
+export function isOfOther(
+  body: readonly SourceLine[],
+  { text: line, number }: SourceLine,
+  { at, text }: NamedStep,
+): boolean {
+  const numeral = /\d{1,3}$/.exec(text)?.[0] ?? "";
+  const item = partsOf(body).items.get(plainNumeral(numeral)) ?? number;
+  if (item < number && !isPadded(numeral)) return true;
   const behind = line.slice(at + text.length, at + text.length + 80);
   return /^\s(?:of|in|from|on|above|below|under)\b(?!\s(?:this|the)\s(?:workflow|skill|process))/i.test(
     behind,
@@ -163,30 +175,46 @@ function isAllBehind(rest: string): boolean {
   return /^["'`*_)\]]{0,4}(?:\s?\([^()]{0,80}\))?["'`*_)\]]{0,4}[.;,]?\s{0,4}$/.test(rest);
 }
 
-/** Whether a text has a part of its own that is called so: "Step 3" is then that one. */
-export function hasPart(body: readonly SourceLine[], { text, form }: NamedStep): boolean {
+/**
+ * Whether a text has a part of its own that is called so: "Step 3" is then that one. Of "step 03" a part 3 is none, and what comes after
+ * `line` is nothing to go back to.
+ */
+export function hasPart(
+  body: readonly SourceLine[],
+  { text, form }: NamedStep,
+  line: number,
+  isBack: boolean,
+): boolean {
   const numeral = /\d{1,3}(?:\.\d{1,2})?[a-z]?$/i.exec(text)?.[0] ?? "";
+  const called = isPadded(numeral) ? "(?:step 0{0,2}|0{1,2})" : "(?:step )?0{0,2}";
   const isPart =
     form === "number" && /^step\s/i.test(text)
       ? new RegExp(
-          String.raw`^(?:step )?0{0,2}${plainNumeral(numeral).replace(".", String.raw`\.`)}(?:[.:)—–\s-]|$)`,
+          String.raw`^${called}${plainNumeral(numeral).replace(".", String.raw`\.`)}(?:[.:)—–\s-]|$)`,
           "i",
         )
       : undefined;
   const wanted = plain(text);
   const { tags, headings } = partsOf(body);
-  if (form === "number" && tags.some((line) => line.includes(`n="${numeral}"`))) return true;
-  return headings.some((heading) =>
-    isPart === undefined ? plain(heading) === wanted : isPart.test(heading),
+  if (form === "number" && tags.some((tag) => tag.includes(`n="${numeral}"`))) return true;
+  return headings.some(
+    (heading) =>
+      (!isBack || heading.number < line) &&
+      (isPart === undefined ? plain(heading.text) === wanted : isPart.test(heading.text)),
   );
+}
+
+/** "step 03" */
+function isPadded(numeral: string): boolean {
+  return /^0\d/.test(numeral);
 }
 
 /** The lines that a text's parts begin with, looked for once: a text may name many steps. */
 interface Parts {
   readonly tags: readonly string[];
-  readonly headings: readonly string[];
-  /** The numbers of items: "1. Pour", "- Step 2: Taste". */
-  readonly items: ReadonlySet<string>;
+  readonly headings: readonly SourceLine[];
+  /** The numbers of items, "1. Pour", "- Step 2: Taste", and the line of the first that has each. */
+  readonly items: ReadonlyMap<string, number>;
 }
 const knownParts = new WeakMap<readonly SourceLine[], Parts>();
 
@@ -195,13 +223,17 @@ const ITEM = /^\s{0,12}(?:[-*]\s\**step\s)?0{0,2}(\d{1,3})[.):]/i;
 function partsOf(body: readonly SourceLine[]): Parts {
   const known = knownParts.get(body);
   if (known !== undefined) return known;
-  const lines = body.filter(({ isCode }) => !isCode).map(({ text }) => text);
+  const lines = body.filter(({ isCode }) => !isCode);
+  const items = lines.toReversed().flatMap(({ text, number }) => {
+    const numeral = ITEM.exec(text)?.[1];
+    return numeral === undefined ? [] : [[numeral, number] as const];
+  });
   const parts = {
-    items: new Set(lines.flatMap((line) => ITEM.exec(line)?.[1] ?? [])),
-    tags: lines.filter((line) => /^\s{0,12}<step\b/.test(line)),
+    items: new Map(items),
+    tags: lines.map(({ text }) => text).filter((text) => /^\s{0,12}<step\b/.test(text)),
     headings: lines
-      .filter((line) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(line))
-      .map((line) => withoutMarks(line.slice(0, 300))),
+      .filter(({ text }) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(text))
+      .map((line) => ({ ...line, text: withoutMarks(line.text.slice(0, 300)) })),
   };
   knownParts.set(body, parts);
   return parts;
