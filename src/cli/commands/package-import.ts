@@ -95,7 +95,7 @@ interface ReadEntries {
 }
 
 async function readEntries(named: string): Promise<ReadEntries> {
-  const path = await realpath(resolve(named)).catch(() => undefined);
+  const path = await realpath(resolve(named)).catch(() => spelledLike(resolve(named)));
   const entry = path === undefined ? undefined : await stat(path);
   if (path === undefined || entry === undefined) {
     const what = ADDRESS.test(named)
@@ -112,7 +112,9 @@ async function readEntries(named: string): Promise<ReadEntries> {
     throw new CommandError(`"${named}" is a package already. It runs: interlock run ${runs}`);
   }
   const source = await readSource(await sourceRootOf(folder), folder);
-  const within = pathInTree(source, path);
+  const given = pathInTree(source, path);
+  const isOtherwise = entry.isFile() && !source.tree.has(given);
+  const within = (isOtherwise ? source.tree.spelledLike(given) : undefined) ?? given;
   const all = findEntries(source.tree, basename(source.root));
   const entries = entry.isDirectory()
     ? all.filter((found) => isBelow(found.path, within))
@@ -136,6 +138,14 @@ async function readEntries(named: string): Promise<ReadEntries> {
         ? REWRITE
         : undefined;
   return { source, entries, unread, near, passed, ...defined({ other }) };
+}
+
+/** The one file of a folder that is called so but for capitals: a tree, and what is said of it, has `skill.md` as `SKILL.md`. */
+async function spelledLike(path: string): Promise<string | undefined> {
+  const names = await readdir(dirname(path)).catch(() => []);
+  const [only, ...others] = names.filter((name) => name.toLowerCase() === basename(path).toLowerCase());
+  if (only === undefined || others.length > 0) return undefined;
+  return realpath(join(dirname(path), only)).catch(() => undefined);
 }
 
 /** A `workflow.yaml` that names no instructions is none of BMAD's. */

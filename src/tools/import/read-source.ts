@@ -98,7 +98,9 @@ class TreeReader {
         this.packages.push(next.folder);
         continue;
       }
-      const begins = children.some(({ name, kind }) => kind === "text" && isEntryName(name));
+      const begins = children.some(
+        ({ name, kind }) => kind === "text" && (isEntryName(name) || name === "skill.md"),
+      );
       const workflow = next.workflow ?? (begins ? next.folder : undefined);
       for (const { name, kind } of children) {
         const path = next.folder === "" ? name : `${next.folder}/${name}`;

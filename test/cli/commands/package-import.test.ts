@@ -182,6 +182,9 @@ describe("interlock package import", () => {
     put("lower/skill.md", "Do it.\n");
     expect(await run("~/lower")).toBe(1);
     expect(output.text).toContain("skill.md is like one: its name has to be spelled so");
+    put("small/tea/skill.md", "---\nname: tea\ndescription: x\n---\nPour.\n");
+    expect(await run("~/small/tea/skill.md", "--out", "~/small-tea")).toBe(0);
+    expect(await run("~/small/tea/SKILL.md", "--out", "~/small-too")).toBe(0); // as `bundle list` has it
     put("latin/workflow.md", "x");
     writeFileSync(join(dir, "latin/workflow.md"), Buffer.from([0x23, 0x20, 0xff]));
     expect(await run("~/latin")).toBe(1);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { importOf, page, potOf, said, ways } from "./step-files.js";
+import { type Texts, importOf, page, potOf, said, treeOf, ways } from "./step-files.js";
 
 /* The same two steps, named in every way that people and their tools spell a path. */
 
@@ -371,4 +371,37 @@ test.each([
 test("what is read in another spelling stays in the package as it was written", () => {
   const imported = twoSteps("x: 1", "> + Read\u00A0fully and follow `./step-02.md`.");
   expect([...imported.files.values()].join("\n")).toContain("> + Read\u00A0fully and follow ");
+});
+
+const LOWER = "kit/tea/skill.md";
+
+test("a skill in small letters is one where its head is a skill's", () => {
+  const imported = importOf(
+    {
+      [LOWER]: page({ name: "tea", description: "x" }, "Read `references/leaf.md`. Use the skill `cup`."),
+      "kit/tea/references/leaf.md": "Leaf.\n",
+      "kit/cup/skill.md": page({ name: "cup", description: "x" }, "Cup."),
+    },
+    "kit/tea/SKILL.md",
+  );
+  expect(imported.name).toBe("tea");
+  expect([...imported.files.keys()]).toEqual(
+    expect.arrayContaining(["references/leaf.md", "skills/cup/SKILL.md"]),
+  );
+  expect(said(imported)).toEqual([]);
+});
+
+test.each([
+  ["without a skill's head", { [LOWER]: "# Tea\n" }],
+  [
+    "that is a command of a tool",
+    { "kit/commands/skill.md": page({ name: "tea", description: "x" }, "Tea.") },
+  ],
+  [
+    "beside one in capitals",
+    { [LOWER]: page({ name: "tea", description: "x" }, "Tea."), "kit/tea/SKILL.md": "# Tea\n" },
+  ],
+])("a file in small letters is none: %s", (_what, texts: Texts) => {
+  const tree = treeOf(texts);
+  expect(Object.keys(texts).filter((path) => !tree.has(path))).toEqual([]);
 });

@@ -110,14 +110,26 @@ export class SourceTree {
   }
 }
 
-/** Letters composed and `.MD` as `.md`, as packages have them; a name that would then stand for two files stays. */
+/** Letters composed, `.MD` as `.md` and `skill.md` as `SKILL.md`, as packages have them; a name that would then stand for two files stays. */
 function withPlainNames(files: SourceFiles): SourceFiles {
   const plain = new Map<string, string>();
   for (const [path, text] of files) {
-    const name = path.normalize("NFC").replace(/\.md$/i, ".md");
+    const name = plainName(path, text);
     plain.set(files.has(name) || plain.has(name) ? path : name, text);
   }
   return plain;
+}
+
+/** A prompt of a coding tool that is called `skill`. */
+const OF_TOOLS = /(?:^|\/)(?:commands?|agents?|rules|prompts|chatmodes|steering|droids|docs)\/[^/]*$/i;
+
+/** The name by which a tree has a file, whatever its spelling. Skills in small letters are read by some tools: those with a skill's head are meant. */
+function plainName(path: string, text: string): string {
+  const name = path.normalize("NFC").replace(/\.md$/i, ".md");
+  if (nameOf(name) !== "skill.md" || OF_TOOLS.test(name)) return name;
+  const head = /^\ufeff?---[ \t]*\r?\n(.{0,8000}?)\r?\n---/s.exec(text)?.[1] ?? "";
+  const isSkill = /^name:/m.test(head) && /^description:/m.test(head);
+  return isSkill ? name.replace(/skill\.md$/, "SKILL.md") : name;
 }
 
 function spellingOf(path: string): string {
