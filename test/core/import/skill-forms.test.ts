@@ -62,6 +62,18 @@ test.each([
   },
 );
 
+test("what skills of several folders have in common is taken along", () => {
+  const made = importOf(
+    {
+      "kit/hot/tea/SKILL.md": page({ name: "tea", description: "x" }, "See `kit/_shared/cups.md`."),
+      "kit/sweet/cake/SKILL.md": page({ name: "cake", description: "x" }, "Bake."),
+      "kit/_shared/cups.md": "# Cups\n",
+    },
+    "kit/hot/tea/SKILL.md",
+  );
+  expect(made.files.get("shared/kit/_shared/cups.md")).toBe("# Cups\n");
+});
+
 test("a step is handed on to what several skills have in common as to another workflow: it is taken along", () => {
   const made = importOf(
     {

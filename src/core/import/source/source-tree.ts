@@ -29,8 +29,9 @@ export class SourceTree {
   private readonly folders = new Map<string, string[]>();
   private readonly bySpelling = new Map<string, string[]>();
   private readonly ancestors = new Set<string>([""]);
-  /** The folders in which several skills lie side by side. */
-  private readonly ofSkills = new Set<string>();
+  /** The folders in which several skills lie side by side, and those in which several folders of skills do. */
+  private readonly ofSkills: ReadonlySet<string>;
+  private readonly aboveSkills: ReadonlySet<string>;
 
   constructor(files: SourceFiles, leftOut: ReadonlyMap<string, LeftOut> = new Map()) {
     this.leftOut = leftOut;
@@ -43,9 +44,9 @@ export class SourceTree {
       for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder))
         this.ancestors.add(folder);
     }
-    const once = new Set<string>();
-    for (const folder of this.named("SKILL.md").map((path) => folderOf(path)))
-      if (folder !== "") (once.has(folderOf(folder)) ? this.ofSkills : once).add(folderOf(folder));
+    const skills = this.named("SKILL.md").map((path) => folderOf(path));
+    this.ofSkills = new Set(parentsOfSeveral(skills));
+    this.aboveSkills = new Set(parentsOfSeveral(skills.map(folderOf)));
   }
 
   text(path: string): string {
@@ -77,13 +78,20 @@ export class SourceTree {
   }
 
   /**
-   * Whether a file lies in a folder that several skills lie in, or below it. At the root, where a project's own files may lie as well,
-   * only what is called as material of skills does.
+   * Whether a file lies in a folder that several skills lie in, or below it. At the root, where a project's own files may lie as well, and
+   * in a folder of such folders only what is called as material of all does.
    */
   liesBesideSkills(path: string): boolean {
-    if (this.ofSkills.has("") && OF_ALL.test(path)) return true;
-    for (let folder = folderOf(path); folder !== ""; folder = folderOf(folder))
-      if (this.ofSkills.has(folder)) return true;
+    for (let folder = path; folder !== "";) {
+      folder = folderOf(folder);
+      const isDirect = this.ofSkills.has(folder);
+      if (isDirect && folder !== "") return true;
+      if (
+        (isDirect || this.aboveSkills.has(folder)) &&
+        OF_ALL.test(path.slice(folder === "" ? 0 : folder.length + 1))
+      )
+        return true;
+    }
     return false;
   }
 
@@ -107,6 +115,15 @@ export class SourceTree {
       }
     }
     return best?.path;
+  }
+}
+
+function* parentsOfSeveral(folders: readonly string[]): Generator<string> {
+  const once = new Set<string>();
+  for (const folder of new Set(folders)) {
+    if (folder === "") continue;
+    if (once.has(folderOf(folder))) yield folderOf(folder);
+    once.add(folderOf(folder));
   }
 }
 
