@@ -202,9 +202,10 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /** As `fetch`, whose answers may take no longer than five minutes to go on; these take as long as the call may. */
 function boundedFetch(maxBytes: number): FetchLike {
   return async (url, init = {}) => {
+    const told = new Headers(init.headers);
     const answer = await send(new URL(url), {
       method: init.method === "GET" || init.method === "DELETE" ? init.method : "POST",
-      headers: Object.fromEntries(new Headers(init.headers)),
+      headers: Object.fromEntries(told),
       ...(typeof init.body === "string" ? { body: init.body } : {}),
       redirect: "manual",
       signal: init.signal ?? new AbortController().signal,
@@ -225,7 +226,11 @@ function boundedFetch(maxBytes: number): FetchLike {
     }
     const bytes = boundedChunks(answer.body, maxBytes, () => new TooLong("The answer is too long."));
     const isEvents = /^\s*text\/event-stream\b/i.test(type);
-    const plain = isEvents ? plainEvents(bytes) : isJson ? plainMessage(bytes) : bytes;
+    const plain = isEvents
+      ? plainEvents(bytes, told.get("last-event-id"))
+      : isJson
+        ? plainMessage(bytes)
+        : bytes;
     const body = ReadableStream.from(tellingOfLength(plain, isEvents, init.body));
     return new Response(body, { status, headers: kept });
   };
@@ -249,9 +254,14 @@ async function* plainMessage(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<
 
 /**
  * Events, each message in one of its own as the SDK takes it. An answer is handed on as soon as it is there, also where no empty line is
- * behind it, and so is one that cannot be read: nobody waits for another.
+ * behind it, and so is one that cannot be read: nobody waits for another. A stream that goes on behind an event begins with that event's
+ * id: the SDK would not know where to go on once more, should it end before it has said anything.
  */
-async function* plainEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* plainEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  lastId: string | null,
+): AsyncGenerator<Uint8Array> {
+  if (lastId !== null) yield encoder.encode(`id: ${lastId}\ndata:\n\n`);
   const lines = new EventLines();
   let held: string[] = []; // lines of an event that has not ended
   for await (const chunk of chunks) {

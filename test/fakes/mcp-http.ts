@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type ServerResponse, createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
@@ -25,6 +25,8 @@ const LATER = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 export async function serverOf(
   manner: Manner,
   onEnd = (response: ServerResponse): unknown => response.end(),
+  /** Of a stream that is asked for, or asked for again. */
+  onStream = (response: ServerResponse, _asked: IncomingMessage): unknown => response.writeHead(405).end(),
 ) {
   const asked: Asked[] = [];
   /** The sessions that it was told are over. */
@@ -37,7 +39,7 @@ export async function serverOf(
         ended.push(String(request.headers["mcp-session-id"]));
         return onEnd(response);
       }
-      if (request.method !== "POST") return response.writeHead(405).end();
+      if (request.method !== "POST") return onStream(response, request);
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
         id?: number;
         method: string;

@@ -494,6 +494,32 @@ test("a server that has its stream opened again at once, or in years, does not g
   await expect(called).rejects.toBeInstanceOf(Error);
 });
 
+test("a stream that ends again before it has said anything is gone on with where it was, as often as it takes", async () => {
+  const wanted: unknown[] = [];
+  let asked: number | undefined;
+  const { url } = await serverOf(
+    ({ id, method }, response) => {
+      if (method !== "tools/call") return false;
+      asked = id;
+      stream("retry: 1\nid: begun\ndata:\n\n", (to) => to.end())(response);
+      return true;
+    },
+    undefined,
+    (response, { headers }) => {
+      if (asked === undefined) return response.writeHead(405).end();
+      wanted.push(headers["last-event-id"]);
+      const result = { content: [{ type: "text", text: "in the end" }] };
+      const said =
+        wanted.length < 3
+          ? ": nothing yet"
+          : `data: ${JSON.stringify({ jsonrpc: "2.0", id: asked, result })}`;
+      return stream(`${said}\n\n`, (to) => to.end())(response);
+    },
+  );
+  expect((await open(url).call()).content).toBe("in the end");
+  expect(wanted).toEqual(["begun", "begun", "begun"]);
+});
+
 test("a token that is named and not there is missed before anybody is asked", async () => {
   const { url, asked } = await serverOf(() => false);
   const { call } = open(url, {});
