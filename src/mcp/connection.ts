@@ -25,6 +25,8 @@ import {
   bothEnds,
   isOf,
   isRefusal,
+  notBegun,
+  refuseRequest,
   refuses,
   saidBeside,
   whatOfCall,
@@ -297,6 +299,7 @@ export class Connection {
       const uri = pathToFileURL(projectRoot).href;
       client.setRequestHandler("roots/list", () => ({ roots: [{ uri, name: "project" }] }));
     }
+    client.fallbackRequestHandler = refuseRequest;
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.isStale = true;
     });
@@ -381,12 +384,6 @@ export class Connection {
 
 function patienceWith(server: McpServer): number {
   return "command" in server ? PROGRAM_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
-}
-
-function notBegun(milliseconds: number, strays = false): string {
-  const what =
-    ": what it has written to its output by then is no message of JSON-RPC, each on a line of its own";
-  return `has not begun within ${milliseconds / 1_000} seconds${strays ? what : ""}`;
 }
 
 const ENDED_FOR_LENGTH = `was ended: it has said ${TOO_LONG}`;

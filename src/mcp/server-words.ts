@@ -1,4 +1,4 @@
-import { SdkError, type SdkErrorCode } from "@modelcontextprotocol/client";
+import { ProtocolError, SdkError, type SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { boundsProblem } from "../core/json-bounds.js";
 import { cutText, excerpt } from "../core/text.js";
@@ -18,6 +18,12 @@ export function bothEnds(said: string): string {
 /** Some look for their tools elsewhere, with a token that is not taken there; a proxy begins with the server behind it. */
 export function refuses(what: string, { message }: Error): string {
   return `refuses to ${what}: ${excerpt(message.replace(/\.$/, ""), 300)}`;
+}
+
+export function notBegun(milliseconds: number, strays = false): string {
+  const what =
+    ": what it has written to its output by then is no message of JSON-RPC, each on a line of its own";
+  return `has not begun within ${milliseconds / 1_000} seconds${strays ? what : ""}`;
 }
 
 /** The server was reached, and what it says is not what is known here of the protocol. */
@@ -44,9 +50,16 @@ const NOT_BEGUN: ReadonlySet<number> = new Set([
   -32_042,
 ]);
 
-/** What an answer that is an error says of the call. */
-export function whatOfCall({ code }: { readonly code: number }): string {
-  return NOT_BEGUN.has(code)
+const NOT_ANSWERED = "is not answered here: a tool has what its arguments say, and nobody to ask";
+
+/** What a server hears that asks for a model, a person or directories amid a call. Many hand these words on as the call's failure. */
+export function refuseRequest({ method }: { readonly method: string }): never {
+  throw new ProtocolError(METHOD_NOT_FOUND, `${excerpt(method, 100)} ${NOT_ANSWERED}.`);
+}
+
+/** What an answer that is an error says of the call. One that hands on what the server itself was refused comes of a call that was begun. */
+export function whatOfCall({ code, message }: { readonly code: number; readonly message: string }): string {
+  return NOT_BEGUN.has(code) && !message.includes(NOT_ANSWERED)
     ? "The server refuses the call"
     : "The server has failed in the call, and does not say what it had done by then";
 }

@@ -211,10 +211,13 @@ function answerCall(id, { name, arguments: args = {} }) {
     case "request": {
       const methods = ["sampling/createMessage", "elicitation/create", "roots/list", "none/such"];
       const codes = [];
-      answered = (code) => codes.push(code) === methods.length && say(codes.join());
+      answered = ({ code }) => codes.push(code) === methods.length && say(codes.join());
       for (const method of methods) send({ id: method, method, params: {} });
       return;
     }
+    case "hand on": // as servers do that fail by what they were answered themselves
+      answered = (error) => send({ id, error });
+      return send({ id: "roots", method: "roots/list", params: {} });
     case "ask": {
       const ask = () => {
         for (let n = 0; n < 100; n += 1)
@@ -341,7 +344,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 
 function heard(line) {
   const { id, method, params = {}, error } = JSON.parse(line);
-  if (error !== undefined) answered(error.code);
+  if (error !== undefined) answered(error);
   else if (hasLostItsOwn && id !== undefined) lost(id, method);
   else if (method === "initialize" && manner === "unborn") note("asked");
   else if (method === "initialize" && manner === "unbegun")

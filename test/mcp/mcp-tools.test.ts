@@ -563,6 +563,13 @@ describe("a server", () => {
     );
   });
 
+  test("that hands on what it was itself refused amid a call has not refused the call, and says what it was", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "hand on" })).rejects.toThrow(
+      "has failed in the call, and does not say what it had done by then: roots/list is not answered here: a tool has what its arguments say",
+    );
+  });
+
   test("that changes its tools is asked for them again", async () => {
     const { server, flag } = fake("changing");
     const { names, call } = open(server);
