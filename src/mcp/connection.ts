@@ -373,7 +373,7 @@ export class Connection {
   }
 
   private sentence(what: string): string {
-    return this.clean(`The MCP server ${this.place.name} ${what}.`);
+    return this.clean(`The MCP server ${this.place.name} ${what}${what.endsWith("?") ? "" : "."}`);
   }
 
   /** A text of the server's without the secrets that it is given. */

@@ -124,9 +124,14 @@ export function whyNotTaken(error: unknown): string | undefined {
     if (status < 400) return `answers with HTTP status ${status}, ${NOT_FOLLOWED(placeIn(error))}`;
     return answersWith(error);
   }
-  const cause = error instanceof TypeError ? error.cause : undefined;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const code = codeOfConnection(error) ?? "";
   return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
+}
+
+/** The code of the system's or of TLS, where it is the connection that has failed. */
+function codeOfConnection(error: unknown): string | undefined {
+  const cause = error instanceof TypeError ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
 }
 
 /** Following one would hand the token to whoever it names. */
@@ -160,8 +165,10 @@ export function mayBeOfOldForm(error: unknown, url: string): boolean {
   return error.status === 405 || (error.status === 404 && /\/sse\/?$/.test(new URL(url).pathname));
 }
 
-/** Of a request that may have been taken up, and was answered with a status of HTTP. */
+/** Of a request that may have been taken up, and was answered with a status of HTTP, or not at all. */
 export function whyFailed(error: unknown): string | undefined {
+  const code = codeOfConnection(error);
+  if (code !== undefined) return wordsOfConnection(code);
   return error instanceof SdkHttpError && error.status >= 400 ? answersWith(error) : undefined;
 }
 

@@ -30,7 +30,7 @@ export function notBegun(milliseconds: number, strays = false): string {
 export function whyNotUnderstood(error: unknown): string | undefined {
   const isOfSystem = error instanceof Error && "syscall" in error; // it could not be spawned
   if (!(error instanceof Error) || error instanceof TypeError || isOfSystem) return undefined;
-  return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
+  return `does not speak the protocol as it is known here: ${excerpt(error.message.replace(/\.$/, ""), 300)}`;
 }
 
 /** JSON-RPC's: as servers say it that have no tools at all. */

@@ -133,7 +133,13 @@ test.each<[string, Manner, string, RegExp]>([
   ],
   ["takes no other name", always(status(421)), NOT_REACHED, /answers with HTTP status 421: no: <secret>\./],
   ["looks elsewhere in vain", refusesLists, NOT_REACHED, /refuses to say which tools it has: no <secret>\./],
-  ["breaks the connection", inCalls((response) => response.destroy()), INTERRUPTED, /no.* answer that can/],
+  [
+    "breaks the connection",
+    inCalls((response) => response.destroy()),
+    INTERRUPTED,
+    /s broke the connection\.$/,
+  ],
+  ["takes nobody", always((response) => response.destroy()), NOT_REACHED, /s broke the connection\.$/],
   ["answers with a page", inCalls(status(200, { "content-type": "text/html" })), INTERRUPTED, /can be read/],
   ["breaks its stream", inCalls(stream(": x\n\n", (to) => to.destroy())), INTERRUPTED, /has ended while/],
   ["ends its stream", inCalls(stream(": x\n\n", (to) => to.end())), INTERRUPTED, /has ended while/],
@@ -518,6 +524,14 @@ test("a stream that ends again before it has said anything is gone on with where
   );
   expect((await open(url).call()).content).toBe("in the end");
   expect(wanted).toEqual(["begun", "begun", "begun"]);
+});
+
+test("a server that speaks no TLS is told as that, not as one that cannot be reached", async () => {
+  const { url } = await serverOf(() => false);
+  const { call, notes } = open(url.replace("http:", "https:"));
+  const why = "The MCP server s cannot be reached: no TLS is agreed on. Is it http:// that is spoken there?";
+  await expect(call()).rejects.toThrow(new NotReached(why));
+  expect(notes).toEqual([why]);
 });
 
 test("a token that is named and not there is missed before anybody is asked", async () => {
