@@ -875,6 +875,11 @@ describe("the settings file", () => {
       },
       'is not valid at mcpServers.s: Unrecognized keys: "type", "headers". Leave type out: command or url says which it is. In place of an Authorization header, name the worker\'s variable with the token in bearerVariable; those of other headers in headerVariables. Correct it.',
     ],
+    ...["${TEA_TOKEN}", "${env:TEA_TOKEN}"].map((value): [string, object, string] => [
+      `an MCP server's variable with the value ${value}, as other programs have it`,
+      { mcpServers: { s: { command: "x", env: { TEA_TOKEN: value } } } },
+      "is not valid at mcpServers.s.env.TEA_TOKEN: is handed on as it stands: name TEA_TOKEN in envVariables. Correct it.",
+    ]),
     [
       "an MCP server with an unknown key",
       { mcpServers: { s: { command: "x", key: "sk-secret" } } },

@@ -20,12 +20,18 @@ export async function missingProgram(
     if (cwd === PROJECT && resolve(command) !== command) return undefined;
     return (await isProgram(resolve(cwd ?? dir, command)))
       ? undefined
-      : `${command} is no program that can be started`;
+      : `${command} is no program that can be started${withoutShell(command)}`;
   }
   const directories = (env["PATH"] ?? path).split(delimiter).filter((directory) => directory !== "");
   if (directories.some(namesProject)) return undefined; // known in a run only, as above
   const found = await Promise.all(directories.map((directory) => isProgram(resolve(directory, command))));
-  return found.includes(true) ? undefined : `no program ${command} is on the PATH`;
+  return found.includes(true) ? undefined : `no program ${command} is on the PATH${withoutShell(command)}`;
+}
+
+/** What somebody may have meant that a shell would do. */
+function withoutShell(command: string): string {
+  if (/^[~$]/.test(command)) return ": no shell reads it, so ~ and $ stand for nothing";
+  return /\s/.test(command) ? ": no shell reads it, so what follows the program's name belongs in args" : "";
 }
 
 async function isProgram(file: string): Promise<boolean> {

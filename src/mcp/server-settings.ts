@@ -21,6 +21,14 @@ const placeText = plainText.superRefine((text, context) => {
   if (message !== undefined) context.addIssue({ code: "custom", message });
 });
 
+/** As other programs' settings have it for a variable of theirs. */
+const VARIABLE_OF_OTHERS = /^\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$/;
+const valueText = placeText.superRefine((text, context) => {
+  const [, name] = VARIABLE_OF_OTHERS.exec(text) ?? [];
+  if (name === undefined) return;
+  context.addIssue({ code: "custom", message: `is handed on as it stands: name ${name} in envVariables` });
+});
+
 const common = {
   /** The longest wait for one call. */
   timeoutSeconds: z.int().min(1).max(3600).default(DEFAULT_TIMEOUT_SECONDS),
@@ -40,7 +48,7 @@ const stdioServer = z.strictObject({
     .refine((path) => path === PROJECT || isAbsolute(path), "must be an absolute path or @project")
     .optional(),
   /** Variables with their values: what is secret does not belong here. */
-  env: z.record(variable, placeText).default({}),
+  env: z.record(variable, valueText).default({}),
   /** Variables of the worker that the server is given. */
   envVariables: z.array(variable).default([]),
   ...common,
@@ -91,6 +99,7 @@ const OF_OTHERS: Readonly<Record<string, string>> = {
     "In place of an Authorization header, name the worker's variable with the token in bearerVariable; those of other headers in headerVariables",
   httpUrl: "Say url in place of httpUrl",
   serverUrl: "Say url in place of serverUrl",
+  timeout: "Say timeoutSeconds in place of timeout, in seconds",
 };
 
 /** MCP servers by the names that agents' policies call them. */

@@ -18,6 +18,14 @@ test.each<[object, string]>([
   [{ command: "sh" }, "ok: sh can be started"],
   [{ command: "no-such-server" }, "failed: no program no-such-server is on the PATH"],
   [{ command: "sh", env: { PATH: "/none" } }, "failed: no program sh is on the PATH"],
+  [
+    { command: "sh -c ls" },
+    "failed: no program sh -c ls is on the PATH: no shell reads it, so what follows the program's name belongs in args",
+  ],
+  [
+    { command: "~/bin/server" },
+    "failed: ~/bin/server is no program that can be started: no shell reads it, so ~ and $ stand for nothing",
+  ],
   [{ command: "/usr/bin" }, "failed: /usr/bin is no program that can be started"],
   [{ command: "./sh", cwd: "/bin" }, "ok: ./sh can be started"],
   [{ command: "sh", cwd: "/none/such" }, "failed: its cwd /none/such is no directory that it can work in"],
