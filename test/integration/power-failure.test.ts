@@ -107,6 +107,28 @@ test.each(STEP_SIZES)(
   },
 );
 
+test.each(STEP_SIZES)(
+  "so is, of runs by %s, what a budget was raised to and that it was used up again",
+  async (steps) => {
+    const stage = await openCrashStage({ address, build, onRequest: (_, index) => WAY[index] });
+    try {
+      const worker = await stage.startVictim();
+      const asked = { projectRoot: stage.projectRoot, packageId: stage.packageId, steps };
+      const run = await stage.client.start({ ...asked, budget: { run: { turns: 1 } } });
+      const isUsedUp = async (limit: number) => (await run.state()).question?.reached?.limit === limit;
+      await eventually(() => isUsedUp(1));
+      await run.raiseBudget({ add: { turns: 1 } });
+      await eventually(() => isUsedUp(2));
+      await run.raiseBudget({ add: { turns: 1 } });
+      expect((await run.result()).phase).toBe("completed");
+      await worker.shutDown();
+      expectNothingLeft(stage, 10);
+    } finally {
+      await stage.close();
+    }
+  },
+);
+
 test("so is what is reported of a run, of the one below it, of a retry and of a fork in another project", async () => {
   const stage = await openCrashStage({
     address,
