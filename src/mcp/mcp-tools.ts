@@ -201,22 +201,34 @@ function toAnswer({
   // Without content it is in another version's form: what the model can make of it is better than nothing.
   const isOther = !Array.isArray(content) && Object.keys(rest).length > 0;
   const structure = structuredContent ?? (isOther ? rest : undefined);
-  const more = structure === undefined ? "" : structuredText(structure, said);
+  const more = structure === undefined ? "" : structuredText(structure, said, leftOut(content ?? []));
   return { content: [said, more].filter((text) => text !== "").join("\n"), isError: isError === true };
 }
 
 function blockText(block: unknown): string {
-  if (typeof block === "string") return block; // of servers that are written by hand
+  const words = wordsIn(block);
+  if (words !== undefined) return words;
   const parsed = blockSchema.safeParse(block);
   if (!parsed.success) return "[a part that cannot be read is left out]";
-  const { type, text, mimeType, uri, resource } = parsed.data;
-  const words = text ?? resource?.text;
-  if (typeof words === "string") return words;
+  const { type, mimeType, uri, resource } = parsed.data;
   if (type === "resource_link") return linkText(parsed.data);
   const what = [type, mimeType ?? resource?.mimeType, uri ?? resource?.uri].filter(
     (part) => typeof part === "string",
   );
   return `[${excerpt(what.join(" "))} is left out]`;
+}
+
+function wordsIn(block: unknown): string | undefined {
+  if (typeof block === "string") return block; // of servers that are written by hand
+  const { data } = blockSchema.safeParse(block);
+  return data?.text ?? data?.resource?.text ?? undefined;
+}
+
+/** What parts hold that are no words, such as the bytes of a picture: a structure that repeats them says nothing more. */
+function leftOut(blocks: readonly unknown[]): ReadonlySet<string> {
+  const parts = blocks.filter((block) => wordsIn(block) === undefined);
+  if (boundsProblem(parts, STRUCTURE_BOUNDS) !== undefined) return new Set();
+  return new Set(valuesIn(parts as readonly JsonValue[])); // they came as JSON
 }
 
 /** A link is all that there is of it: what it leads to, and what that is. */
@@ -232,7 +244,7 @@ const MAX_LINK_CHARS = 500;
 const STRUCTURE_BOUNDS = { maxDepth: 100, maxValues: 100_000 };
 
 /** A structure as JSON, unless the texts have said it: servers are to do so, in words of their own or as JSON. */
-function structuredText(structured: unknown, said: string): string {
+function structuredText(structured: unknown, said: string, known: ReadonlySet<string>): string {
   const problem = boundsProblem(structured, STRUCTURE_BOUNDS);
   if (problem !== undefined) return `[an answer that ${problem.message} is left out]`;
   if (said === "") return JSON.stringify(structured);
@@ -240,6 +252,7 @@ function structuredText(structured: unknown, said: string): string {
   const shown = said.slice(0, MAX_COMPARED_CHARS);
   const value = structured as JsonValue; // it came as JSON
   const isSaid = valuesIn(value)
+    .filter((each) => !known.has(each))
     .slice(0, Math.min(MAX_COMPARED_VALUES, Math.ceil(MAX_COMPARED / shown.length)))
     .every((each) => isSaidIn(shown, each) || isSaidIn(shown, JSON.stringify(each).slice(1, -1)));
   if (!isSaid) return JSON.stringify(value);

@@ -93,6 +93,10 @@ const PAGES = {
 const HARD = `${"a".repeat(4_000)}b${"a".repeat(3_900)}`;
 
 const ANSWERS = {
+  "a picture twice": {
+    content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }],
+    structuredContent: { content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] },
+  },
   nulls: {
     content: [
       { type: "text", text: "poured", mimeType: null, annotations: null },

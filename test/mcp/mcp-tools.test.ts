@@ -447,6 +447,7 @@ describe("a server", () => {
     ["a number in others", '12 teas of 2026, 2.5 g each.\n{"cups":2}'],
     ["a word in another", 'Looked at it.\n{"state":"ok"}'],
     ["links", "[a link to Tea, text/markdown, file:///tea.md: How to brew]\n[a link to two, tea://2]"],
+    ["a picture twice", "[image image/png is left out]"],
     ["structure that is said", '{ "b": 1, "a": [2] }'],
     ["structure that is said without spaces", '{"isWhole":true,"cups":[1,2]}'],
     ["wrapped list that is said", "[1,2,3]"],
