@@ -1,6 +1,6 @@
 import { textOf } from "../core/json.js";
 import type { TurnUsage } from "../core/run/usage.js";
-import type { Fields } from "../http/answer-json.js";
+import { type Fields, fieldsOf } from "../http/answer-json.js";
 
 /** What providers call the ends of answers, in the protocol's words. */
 const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
@@ -103,15 +103,22 @@ export function saysContext(reason: string): boolean {
 }
 
 /** Where it stands, the protocol's own place first; the last is Anthropic's. */
-const ENDS = ["finish_reason", "native_finish_reason", "finishReason", "stop_reason"] as const;
+const ENDS = ["finish_reason", "finishReason", "stop_reason"] as const;
 
 /** How a choice says that it has ended; nothing where it has not, which some servers have a word for. */
 export function reasonIn(choice: Fields): string {
-  const reason = ENDS.map((name) => textOf(choice[name]).trim()).find(Boolean) ?? "";
+  const reason = ENDS.map((name) => endIn(choice, name)).find(Boolean) ?? "";
+  // Routers call it `stop` where the provider behind them has broken off, and say beside it what that has said: LiteLLM in fields of its own.
+  const places = [choice, fieldsOf(choice["provider_specific_fields"]) ?? {}];
+  return places.map((place) => endIn(place, "native_finish_reason")).reduce(moreTelling, reason);
+}
+
+function endIn(place: Fields, name: string): string {
+  const reason = textOf(place[name]).trim();
   return /^(?:null|none|unspecified|finish_reason_unspecified)$/i.test(reason) ? "" : reason;
 }
 
-/** Of two ends that a stream tells, the one that says more: some servers tell one in each piece, and the true one last. */
+/** Of two ends that are told, the one that says more: some servers tell one in each piece of a stream, and the true one last. */
 export function moreTelling(before: string, reason: string): string {
   return weightOf(reason) > weightOf(before) ? reason : before;
 }

@@ -489,6 +489,39 @@ test.each(["finishReason", "stop_reason", "native_finish_reason"])(
   },
 );
 
+describe("an end that a router calls stop is the one that the provider behind it has told", () => {
+  const told = (native: string): readonly Piece[] => [
+    { native_finish_reason: native }, // OpenRouter
+    { provider_specific_fields: { native_finish_reason: native } }, // LiteLLM
+  ];
+
+  test.each(["abort", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"])("%s", async (native) => {
+    for (const more of told(native)) {
+      const choice = { index: 0, finish_reason: "stop", ...more };
+      const asked = [
+        async () => toAnswer({ choices: [{ ...choice, message: { content: null } }] }, ANSWERING),
+        async () => streamed([{ choices: [{ ...choice, delta: { content: "half" } }] }]),
+      ];
+      for (const answer of asked) {
+        expect(await errorOf(answer)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+      }
+    }
+  });
+
+  test.each([
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content_filter"],
+    ["STOP", "tool_calls"],
+    ["completed", "tool_calls"],
+  ])("%s, whose words are the protocol's: %s", (native, finishReason) => {
+    for (const more of told(native)) {
+      const message = { content: null, tool_calls: [called(0, "c", "fs_read", A)] };
+      const choices = [{ index: 0, message, finish_reason: "tool_calls", ...more }];
+      expect(toAnswer({ choices }, ANSWERING)).toMatchObject({ finishReason });
+    }
+  });
+});
+
 test("an answer whose tokens are used up before it has a message is one that was cut off", () => {
   const choices = [{ index: 0, finish_reason: "MAX_TOKENS" }];
   expect(toAnswer({ choices, usage: COUNTED }, ANSWERING)).toMatchObject({
