@@ -452,6 +452,20 @@ test.each<[number, unknown]>([
   [400, { error: { code: "InputTextSensitiveContentDetected", message: "no" } }],
   [400, { error: { code: "SensitiveContentDetected.SevereViolation", message: "no" } }],
   [400, { error: { message: "Violated guardrail policy" } }],
+  [400, { error: { message: "{'error': 'Violated OpenAI moderation policy', 'moderation_result': {}}" } }],
+  [400, { error: { message: "Content blocked: keyword 'x' detected", param: null, code: "400" } }],
+  [403, { error: { message: "{'error': 'Content blocked: us_ssn pattern detected'}", code: "403" } }],
+  [400, { error: { message: "{'error': 'Rejected message. This is a prompt injection attack.'}" } }],
+  [
+    400,
+    {
+      error: {
+        message: "This message was blocked by Ovalix",
+        code: "400",
+        provider_specific_fields: { guardrail_name: "ovalix", guardrail_mode: "pre_call" },
+      },
+    },
+  ],
   [400, { error: { message: "The request was rejected because it was considered high risk" } }],
   [500, { error: { message: "no", code: "content_filter" } }],
   [
