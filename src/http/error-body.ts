@@ -132,8 +132,14 @@ function codesIn(fields: Fields, error: Fields): readonly string[] {
     fieldsOf(fields["base_resp"])?.["status_code"],
     ...listed(error["details"]).map((detail) => detail?.["reason"]),
     ...listed(fields["errors"]).map((one) => one?.["code"]),
+    isOfGuardrail(error) ? "guardrail_blocked" : undefined,
   ];
   return codes.filter((code) => typeof code === "string" || typeof code === "number").map(String);
+}
+
+/** LiteLLM names which of its guardrails has refused, each in words of its own; one that has failed itself has another status. */
+function isOfGuardrail({ code, provider_specific_fields: more }: Fields): boolean {
+  return textOf(fieldsOf(more)?.["guardrail_name"]) !== "" && /^4(?!29)/.test(String(code));
 }
 
 /** Routers behind one another pass an error on. */

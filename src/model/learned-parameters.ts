@@ -3,7 +3,7 @@ import { fieldsOf, objectsOf } from "../http/answer-json.js";
 import { type Dialect, NO_THOUGHTS } from "./dialects.js";
 import { type Body, type ToForm, answersIn, guessesFor, oneRule, takingTurns } from "./guessed-forms.js";
 import type { Refusal } from "./model-error.js";
-import { MAX_LOOKED_AT, readErrorBody } from "../http/error-body.js";
+import { MAX_LOOKED_AT, isPage, readErrorBody } from "../http/error-body.js";
 import { isUsedUp } from "./provider-error.js";
 import { inObject } from "./to-request.js";
 
@@ -292,11 +292,13 @@ function formIn(
   dialect: Dialect,
   mayGuess: boolean,
 ): Partial<Dialect> | undefined {
-  if (status !== 400 && status !== 422 && status !== 500) return undefined;
+  // 404: MLX's server, whatever goes wrong before an answer.
+  const isMaybeNoPath = status === 404 && !isPage(body);
+  if (status !== 400 && status !== 422 && status !== 500 && !isMaybeNoPath) return undefined;
   const said = readErrorBody(body);
-  const words = `${said.words} ${body}`.slice(0, MAX_LOOKED_AT);
+  const words = `${said.words} ${withoutNulls(body)}`.slice(0, MAX_LOOKED_AT);
   const parameters = [...OPTIONAL.map(({ name }) => name), ...Object.keys(sent)];
-  const guesses = guessesFor(words, sent, parameters, mayGuess && !isUsedUp(said));
+  const guesses = guessesFor(words, sent, parameters, mayGuess && !isMaybeNoPath && !isUsedUp(said));
   return [
     withoutRefusedFields(words, dialect, sent),
     withoutParts(words, dialect, sent),
@@ -304,6 +306,11 @@ function formIn(
     withoutBrokenArguments(sent),
     ...guesses.map((toForm) => toForm(dialect)),
   ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
+}
+
+/** An error without the fields that have nothing to say, as `"param": null`: nobody speaks of a null of the request there. */
+function withoutNulls(body: string): string {
+  return body.replace(/"\w{1,60}"\s{0,9}:\s{0,9}null\b/g, "");
 }
 
 function isSent({ name, value, sent: meant }: Optional, sent: Body): boolean {

@@ -250,7 +250,8 @@ export function refusedByProvider(
 export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {
   const body = JSON.stringify(error);
   const said = readErrorBody(body);
-  const status = statusNamed(said);
+  // As the same servers answer one whole (LocalAI): their model's template does not take the conversation.
+  const status = statusNamed(said) ?? (isOfTemplate(said) ? 500 : undefined);
   const { headers = new Headers() } = refusing;
   const refusal = { status: status ?? 400, headers, body };
   const failure =

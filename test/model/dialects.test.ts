@@ -1495,6 +1495,13 @@ describe("a form that a server does not take is another one, from then on", () =
       expect(asked).toBeLessThan(6);
     });
 
+    test("and a field of the refusal that is null says nothing of a null in the request", async () => {
+      const error = { message: "Client disconnected", type: "BadRequestError", param: null, code: 400 };
+      const server = await startRawServer((response) => json(response, { error }, 400));
+      expect((await errorOf(ask(server.baseUrl, {}, CALLED))).message).toContain("Client disconnected");
+      expect(server.requests).toHaveLength(1);
+    });
+
     test.each([
       [400, "max_tokens is more than this model has for its text", 1],
       [400, "The model of this content is not served here.", 1], // nothing of the request is empty

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ChatMessage } from "../../src/model/chat.js";
 import { createChatModel } from "../../src/model/chat-model.js";
+import { errorInAnswer } from "../../src/model/model-error.js";
 import { startRawServer } from "./raw-server.js";
 
 /* The words of templates that lie beside llama.cpp, as its server of October 2026 puts them. */
@@ -36,25 +37,29 @@ const OPTIONAL =
   "Only user and assistant roles are supported, with the exception of an initial optional system message!";
 const PARSER = "Unable to generate parser for this template. Automatic parser generation failed: ";
 
+const ANSWER = { choices: [{ index: 0, message: { content: "x" }, finish_reason: "stop" }] };
+
 async function served(status: number, message: string, isTaken: (messages: readonly Sent[]) => boolean) {
   const server = await startRawServer((response, { body }) => {
     const { messages } = body as { messages: readonly Sent[] };
     const isAnswered = isTaken(messages);
-    const answer = isAnswered
-      ? { choices: [{ index: 0, message: { content: "x" }, finish_reason: "stop" }] }
-      : { error: { code: status, message, type: "server_error" } };
+    const answer = isAnswered ? ANSWER : { error: { code: status, message, type: "server_error" } };
     response.writeHead(isAnswered ? 200 : status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer));
   });
+  return { server, ask: askingOf(server.baseUrl) };
+}
+
+/** Asks one model there, which learns. */
+function askingOf(baseUrl: string) {
   const model = createChatModel();
-  const ask = () =>
+  return () =>
     model.complete({
-      settings: { model: "m", baseUrl: server.baseUrl, stream: false, timeoutMs: 30_000 },
+      settings: { model: "m", baseUrl, stream: false, timeoutMs: 30_000 },
       messages: CALLED,
       tools: [],
       signal: new AbortController().signal,
     });
-  return { server, ask };
 }
 
 describe("what a template of a local model does not take is asked in another form", () => {
@@ -99,6 +104,19 @@ describe("what a template of a local model does not take is asked in another for
     expect(asked).toBeLessThan(6);
   });
 
+  test.each<[string, string, (messages: readonly Sent[]) => boolean]>([
+    ["one system message", "System message must be at the beginning.", hasOneRule],
+    ["no system message", "System role not supported", (sent) => sent.every(({ role }) => role !== "system")],
+  ])("404, as MLX's server has it of all its faults: %s", async (_, error, isTaken) => {
+    const server = await startRawServer((response, { body }) => {
+      const isAnswered = isTaken((body as { messages: readonly Sent[] }).messages);
+      const answer = isAnswered ? ANSWER : { error };
+      response.writeHead(isAnswered ? 200 : 404, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer));
+    });
+    expect(await askingOf(server.baseUrl)()).toMatchObject({ content: "x" });
+  });
+
   test.each([
     ["llama.cpp's", raised("{{- raise_exception(words)", "Nothing of it is taken.")],
     [
@@ -108,5 +126,11 @@ describe("what a template of a local model does not take is asked in another for
   ])("and one that takes none is not asked again: %s", async (_, message) => {
     const { ask } = await served(500, message, () => false);
     await expect(ask()).rejects.toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+  });
+
+  test("nor where it is told in an answer without a status, as LocalAI does in its streams", () => {
+    const words = raised("{{- raise_exception(words)", "Nothing of it is taken.");
+    const error = { code: "server_error", type: "server_error", message: `rpc error: desc = ${words}` };
+    expect(errorInAnswer({ error })).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
   });
 });
