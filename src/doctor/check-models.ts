@@ -192,12 +192,13 @@ class Visit {
     const again = error instanceof ModelError && error.retryable;
     // What is no answer is asked for again as well, and mostly in vain.
     const isBusy = again && error.code !== "LLM_BAD_RESPONSE";
-    const isOwn = status === 529 || (status === 503 && this.isOfType(JSON_TYPE));
-    const isServed = (status < 500 && (status < 300 || status >= 400)) || (isBusy && isOwn);
+    // What is said as JSON is said by whoever answers for models there, and not by a proxy before them.
+    const isOwn = status === 529 || this.isOfType(JSON_TYPE);
+    const isServed = status < 300 || (status >= 400 && (status < 500 || isOwn));
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
-    // As LM Studio answers at an address without /v1.
-    const isNoPath =
-      error instanceof ModelError && !error.retryable && /\banswered 404\b/.test(error.message);
+    const isMissing = error instanceof ModelError && error.status === 404 && !isBusy;
+    // As LM Studio answers at an address without /v1, where it has no list either.
+    const isNoPath = isMissing && list?.ids === undefined;
     const isSite = status < 300 && (isNoPath || this.isOfType(/^text\/html\b/i));
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
@@ -205,13 +206,18 @@ class Visit {
     if (isBlocked && !this.isOfType(JSON_TYPE))
       return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
-    if ((status === 404 && !isBusy) || (isUnlisted && status < 429)) {
+    if (isMissing || (isUnlisted && status < 429)) {
       const has = isUnlisted ? `; GET /models has ${listSome(list.ids, MAX_NAMED)}` : "";
       const name = settingOf(usedBy, "model");
       return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
     }
-    const remedy = again ? "Try again; runs do so by themselves." : `Mend what it names at ${this.where}.`;
-    return this.until("calls a tool", said, remedy, isBusy ? "warning" : "failed");
+    // A server that has failed may do so each time, such as one with too little memory for the model.
+    const passes = isBusy && (status < 500 || status === 503 || status === 529);
+    const retry = "Try again; runs do so by themselves.";
+    const mend = again
+      ? `${retry} Else mend what it names at ${this.where}.`
+      : `Mend what it names at ${this.where}.`;
+    return this.until("calls a tool", said, passes ? retry : mend, passes ? "warning" : "failed");
   }
 
   private isOfType(type: RegExp): boolean {

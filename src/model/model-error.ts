@@ -39,6 +39,8 @@ export class ModelError extends Error implements Failure {
   /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
+  /** The status that was answered, or that an error in an answer names; undefined where there is none. */
+  readonly status: number | undefined;
   /** How long the provider asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
@@ -55,6 +57,7 @@ export class ModelError extends Error implements Failure {
     this.name = "ModelError";
     this.code = failure.code;
     this.retryable = failure.retryable;
+    this.status = failure.status;
     this.retryAfterMs = failure.retryAfterMs;
     this.contextTokens = failure.contextTokens;
     this.isGuess = failure.isGuess ?? false;
@@ -68,6 +71,7 @@ interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly retryable: boolean;
+  readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly contextTokens?: number | undefined;
   readonly isGuess?: boolean;
@@ -242,6 +246,7 @@ export function refusedByProvider(
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said, body),
     message,
     retryable,
+    status,
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
 }

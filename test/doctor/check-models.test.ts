@@ -377,6 +377,37 @@ describe("a model", () => {
     expect(of("calls a tool")).toMatchObject({ status: "warning", remedy });
   });
 
+  test.each<[string, number, { readonly error: { readonly message: string; readonly code?: string } }]>([
+    [
+      "Ollama's",
+      500,
+      { error: { message: "model requires more system memory (9.8 GiB) than is available (5.5 GiB)" } },
+    ],
+    ["LiteLLM's", 502, { error: { message: "litellm.BadGatewayError: Error code: 502", code: "502" } }],
+  ])(
+    "whose server has failed itself is there, and its address is not to blame: %s",
+    async (_, status, body) => {
+      const { of } = await checked(posts((response) => json(response, status, body)));
+      expect(of("reachable")).toMatchObject({ status: "ok" });
+      const { status: judged, found, remedy } = of("calls a tool");
+      expect(judged).toBe("failed");
+      expect(found).toContain(body.error.message);
+      expect(remedy).toMatch(
+        /^Try again; runs do so by themselves\. Else mend what it names at http:\/\/127\.0\.0\.1:\d+\/v1\.$/u,
+      );
+    },
+  );
+
+  test("that a router does not know is named, also where it says so under 200", async () => {
+    const error = { code: "model_not_found", message: "No such model" };
+    const { of } = await checked(posts((response) => json(response, 200, { error })));
+    expect(of("reachable")).toMatchObject({ status: "ok" });
+    expect(of("exists")).toMatchObject({
+      status: "failed",
+      remedy: "Correct INTERLOCK_MODEL, or OPENAI_BASE_URL: most end in /v1.",
+    });
+  });
+
   test("that refuses a parameter is asked again without it, as in runs", async () => {
     const { findings } = await checked(
       posts((response, asked) =>
