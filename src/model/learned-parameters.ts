@@ -87,7 +87,7 @@ const FORMS: readonly (readonly [RegExp, ToForm])[] = [
     () => ({ corrections: "user" }),
   ],
   [
-    /reasoning_content.{0,80}(?:must be|missing|required)|missing.{0,20}reasoning_content/i,
+    /reasoning_content.{0,80}(?:must be|missing|required)|(?:missing|without).{0,20}reasoning_content/i,
     () => ({ ownReads: "words", foreignMessage: NO_THOUGHTS }),
   ],
   [/expected \W{0,2}thinking\b.{0,80}\bfound \W{0,2}tool_use/i, () => ({ ownReads: "words" })],
@@ -115,7 +115,7 @@ const FORMS: readonly (readonly [RegExp, ToForm])[] = [
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|\btype must be string, but is null|messages?\b.{0,40}invalid type: null, expected a string|untagged enum (?:Message|\w*Content)/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|\btype must be string, but is null|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*(?:Message|Content)/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   // What Gemini says behind gateways that do not look for the call of a result.

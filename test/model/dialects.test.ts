@@ -1048,6 +1048,12 @@ describe("a form that a server does not take is another one, from then on", () =
     [422, "messages[2]: invalid type: null, expected a string at line 1 column 33928", CALLED, hasText],
     [422, "messages[2]: data did not match any variant of untagged enum MessageBody", CALLED, hasText],
     [
+      400,
+      "messages[2]: data did not match any variant of untagged enum ChatCompletionRequestMessage",
+      CALLED,
+      hasText,
+    ],
+    [
       422,
       "messages[2]: data did not match any variant of untagged enum ChatCompletionRequestContent at line 1 column 18254",
       CALLED,

@@ -126,16 +126,20 @@ describe("a server that wants thoughts of each answer gets a text that is not em
   const isThought = ({ reasoning_content: thought }: Record<string, unknown>) =>
     typeof thought === "string" && thought !== "";
 
+  const SGLANG =
+    "ThinkingMode: thinking, invalid message without reasoning_content/tool_calls `{'role': 'assistant', 'content': 'x', 'reasoning_content': None}` after last user message";
+
   test.each([
-    ["deepseek", 1],
-    [undefined, 2],
-  ] as const)("dialect %s", async (dialect, asked) => {
+    ["deepseek", MISSING, 1],
+    [undefined, MISSING, 2],
+    [undefined, SGLANG, 2],
+  ] as const)("dialect %s: %s", async (dialect, message, asked) => {
     const server = await startRawServer((response, { body }) => {
       const { messages } = body as { messages: readonly Record<string, unknown>[] };
       const answers = messages.filter(({ role }) => role === "assistant");
       const taken = answers.every(isThought);
       response.writeHead(taken ? 200 : 400, { "content-type": "application/json" });
-      response.end(JSON.stringify(taken ? ANSWER : { error: { message: MISSING } }));
+      response.end(JSON.stringify(taken ? ANSWER : { error: { message } }));
     });
     const own = { endpoint: `${server.baseUrl}/chat/completions`, dialect: dialect ?? "plain", model: "m" };
     const answers: readonly ChatMessage[] = [
