@@ -18,6 +18,7 @@ import {
 import {
   isBusy,
   isFiltered,
+  isFromElsewhere,
   isMisread,
   isOfTemplate,
   isOutOfQuota,
@@ -297,9 +298,11 @@ function isFinal(said: ErrorBody, finalErrors: readonly string[]): boolean {
 
 function codeOfStatus(status: number, said: ErrorBody, body: string): ErrorCode {
   if (status === 403 && isPage(body)) return "LLM_HTTP_ERROR"; // a proxy's, which knows nothing of keys
-  // As xAI, Azure API Management, watsonx and Perplexity answer: the key is as it should be.
-  if ((status === 401 || status === 403) && (isUsedUp(said) || isOutOfQuota(said))) return "LLM_HTTP_ERROR";
-  if (status === 401 || status === 403) return "LLM_AUTH_FAILED";
+  if (status === 401 || status === 403) {
+    // As xAI, Azure (its API Management and its private networks), watsonx and Perplexity answer: the key is as it should be.
+    const isOther = isUsedUp(said) || isOutOfQuota(said) || isFromElsewhere(said);
+    return isOther ? "LLM_HTTP_ERROR" : "LLM_AUTH_FAILED";
+  }
   if (status === 400 && isWrongKey(said)) return "LLM_AUTH_FAILED";
   if (status === 408) return "LLM_TIMEOUT";
   if (status === 429) return "LLM_RATE_LIMITED";

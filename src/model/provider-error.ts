@@ -63,6 +63,14 @@ export function isOutOfQuota(error: ErrorBody): boolean {
   return says(error, OUT_OF_QUOTA);
 }
 
+const FROM_ELSEWHERE =
+  /\bvirtual network\b|\bprivate endpoint\b|\bpublic (?:network )?access is disabled\b|\bip (?:address(?:es)?\b|acl\b).{0,80}\b(?:not (?:allowed|authorized|permitted|whitelisted)|blocked|denied)\b|\b(?:blocked|denied|not (?:allowed|authorized|permitted))\b.{0,40}\bip (?:address|acl)|\b(?:country|region|territory|location)\b.{0,60}\bnot supported\b|^(?:unsupported_country_region_territory|ip_not_authorized)$/i;
+
+/** Whether nobody is let in from where the request came from, such as from outside of a private network: the key is as it should be. */
+export function isFromElsewhere(error: ErrorBody): boolean {
+  return says(error, FROM_ELSEWHERE);
+}
+
 /** TGI has each of its errors under 422 in a stream. */
 const BUSY =
   /\bDEGRADED function\b|\brequest failed during generation\b|\bincomplete generation\b|\bModelNotReady|\bmodel (?:has crashed|(?:is |was )?unloaded)\b|\bno models provided\b|\b(?:Throttling|TooManyRequests|ServiceUnavailable|ModelTimeout)Exception\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable(?! (?:in|for|to|on|under|with)\b)|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b|\btoo many requests, please (?:wait|try again)\b|\b(?:try again|retry) later\b|请稍[后候]再?(?:重试|试|请求)/i;

@@ -594,6 +594,20 @@ test.each([
   expect(refused(status, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
 });
 
+test.each([
+  [403, { error: { code: "403", message: "Access denied due to Virtual Network/Firewall rules." } }],
+  [403, { error: { code: "403", message: "Public access is disabled. Please configure private endpoint." } }],
+  [
+    403,
+    { error: { code: "unsupported_country_region_territory", message: "No.", type: "request_forbidden" } },
+  ],
+  [401, { error: { code: "ip_not_authorized", message: "You may not do this from there." } }],
+  [403, { error: { message: "Access forbidden: IP address not allowed.", code: "403" } }],
+  [403, { error_code: "403", message: "Source IP address: 192.0.2.1 is blocked by Databricks IP ACL" }],
+])("nor that nobody is let in from where a run is: %i %j", (status, body) => {
+  expect(refused(status, JSON.stringify(body))).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+});
+
 test("and a key that may not do this is one, whatever quota it has", () => {
   const message = "The caller has no permission to set the quota project.";
   expect(refused(403, JSON.stringify({ error: { message } })).code).toBe("LLM_AUTH_FAILED");
