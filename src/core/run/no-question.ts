@@ -15,7 +15,7 @@ const READABLE = /[\p{L}\p{N}?？؟]/u;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
-  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start|start_action)(?!\w)|<function[=\s]|<\|open\|>tools|\[TOOL_CALLS\]|\w\[ARGS\]|<\|python_tag\|>|<[|｜‖]{0,4}DSML(?!\w)|<｜tool|\bto=functions\.|```tool_(?:code|call)/i;
+  /<\|?(?:\w{1,20}[:_|])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke(?:_tool_(?:json|text))?|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start|start_action)(?!\w)|<function[=\s]|<\|open\|>tools|\[TOOL_CALLS\]|\w\[ARGS\]|<\|python_tag\|>|<[|｜‖]{0,4}DSML(?!\w)|<｜tool|\bto=functions\.|```tool_(?:code|call)/i;
 
 const CALL_OBJECT =
   /["'](?:name|tool|function|(?:tool|function|recipient)_name|action|command)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;
@@ -27,6 +27,9 @@ const CALL_IN_CODE =
 /** A tool's name in a place where only a call has one: as a tag, between tags, as the key of an object, or over one. */
 const CALL_BY_PLACE =
   /<\/?(?:call:)?([\w.-]{1,80})(?=[\s>/])|>\s{0,9}([\w.-]{1,80})(?=\s{0,9}<)|["']([\w.-]{1,80})["']\s{0,9}:\s{0,9}\{|\[?\btool[ _]?(?:use|call):\s{0,9}`?([\w.-]{1,80})|\bto=([\w.-]{1,80})|\n[*`#>\s]{0,9}([\w.-]{1,80})[*`:]{0,4}\s{1,9}(?:```(?:json)?\s{0,9})?\{|\n`([\w.-]{1,80})\(/gi;
+
+/** A tool's name right before its arguments: what is left of a call whose marks a server has taken out (Mistral's, Kimi's, Gemma's). */
+const CALL_WITHOUT_MARKS = /(?<![\w-])([\w-]{1,80})(?::\d{1,4})?\{\s{0,9}(?:["}]|\w{1,40}:)/g;
 
 /** A tool's name as YAML has it: alone behind its key. */
 const CALL_IN_YAML =
@@ -107,7 +110,7 @@ function isWrittenCall(text: string, tools: readonly string[]): boolean {
   const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
   for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
   if (isCallAlone(text)) return true;
-  return [CALL_IN_CODE, CALL_BY_PLACE, CALL_IN_YAML].some((places) =>
+  return [CALL_IN_CODE, CALL_BY_PLACE, CALL_WITHOUT_MARKS, CALL_IN_YAML].some((places) =>
     [...`\n${text}\n`.matchAll(places)].some(([, ...names]) => names.some((name) => known.has(name ?? ""))),
   );
 }
