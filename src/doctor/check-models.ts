@@ -205,14 +205,18 @@ class Visit {
     const isBlocked = status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR";
     if (isBlocked && !this.isOfType(JSON_TYPE))
       return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
-    const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
-    if (isMissing || (isUnlisted && status < 429)) {
-      const has = isUnlisted ? `; GET /models has ${listSome(list.ids, MAX_NAMED)}` : "";
+    const { ids = [] } = list ?? {};
+    const isListed = lists(ids, settings.model);
+    const isUnlisted = ids.length > 0 && !isListed;
+    // What is listed is there, whatever 404 says: OpenRouter has it of a model that calls no tools, MLX's server of all its faults.
+    if ((isMissing && !isListed) || (isUnlisted && status < 429)) {
+      const has = isUnlisted ? `; GET /models has ${listSome(ids, MAX_NAMED)}` : "";
       const name = settingOf(usedBy, "model");
       return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
     }
     // A server that has failed may do so each time, such as one with too little memory for the model.
-    const passes = isBusy && (status < 500 || status === 503 || status === 529);
+    const fault = (error instanceof ModelError ? error.status : undefined) ?? status;
+    const passes = isBusy && (fault < 500 || fault === 503 || fault === 529);
     const retry = "Try again; runs do so by themselves.";
     const mend = again
       ? `${retry} Else mend what it names at ${this.where}.`

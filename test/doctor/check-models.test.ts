@@ -384,6 +384,7 @@ describe("a model", () => {
       { error: { message: "model requires more system memory (9.8 GiB) than is available (5.5 GiB)" } },
     ],
     ["LiteLLM's", 502, { error: { message: "litellm.BadGatewayError: Error code: 502", code: "502" } }],
+    ["vLLM's in a stream", 200, { error: { message: "Internal server error", code: "500" } }],
   ])(
     "whose server has failed itself is there, and its address is not to blame: %s",
     async (_, status, body) => {
@@ -398,9 +399,22 @@ describe("a model", () => {
     },
   );
 
+  test.each([
+    ["OpenRouter's", "No endpoints found that support tool use."],
+    ["LM Studio's", "No models loaded. Please load a model in the developer page."],
+    ["MLX's", "[metal::malloc] Attempting to allocate too many bytes."],
+  ])("that is listed is no unknown name, whatever is said of it under 404: %s", async (_, message) => {
+    const { findings, of } = await checked(posts((response) => json(response, 404, { error: { message } })));
+    expect(statusesOf(findings)).toBe("ok skipped skipped failed skipped skipped");
+    expect(of("calls a tool").found).toContain(message);
+  });
+
   test("that a router does not know is named, also where it says so under 200", async () => {
     const error = { code: "model_not_found", message: "No such model" };
-    const { of } = await checked(posts((response) => json(response, 200, { error })));
+    const { of } = await checked(
+      posts((response) => json(response, 200, { error })),
+      { model: "gone" },
+    );
     expect(of("reachable")).toMatchObject({ status: "ok" });
     expect(of("exists")).toMatchObject({
       status: "failed",
