@@ -532,8 +532,16 @@ test("words of an error in an answer that end with a period have one behind them
   expect(message).toMatch(/it says The server had an error\. Sorry about that\.$/);
 });
 
-test("a filter's error in an answer is not asked for again", () => {
-  const said = { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } };
+test.each([
+  { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } },
+  // Portkey's, of a prompt that Gemini has blocked.
+  {
+    error: {
+      message:
+        'Invalid response received from google: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}',
+    },
+  },
+])("a filter's error in an answer is not asked for again: %j", (said) => {
   expect(errorInAnswer(said)).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
 });
 
