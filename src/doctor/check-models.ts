@@ -197,10 +197,10 @@ class Visit {
     const isServed = status < 300 || (status >= 400 && (status < 500 || isOwn));
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
     const isMissing = error instanceof ModelError && error.status === 404 && !isBusy;
-    // As LM Studio answers at an address without /v1, where it has no list either.
-    const isNoPath = isMissing && list?.ids === undefined;
-    const isSite = status < 300 && (isNoPath || this.isOfType(/^text\/html\b/i));
-    if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
+    // As LM Studio answers at an address without /v1, where it has no list either; and sites, which do not know POST.
+    const isNoPath = (isMissing && status < 300 && list?.ids === undefined) || status === 405;
+    const isSite = (status < 300 || status === 404) && this.isOfType(/^text\/html\b/i);
+    if (isNoPath || isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
     const isBlocked = status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR";
     if (isBlocked && !this.isOfType(JSON_TYPE))

@@ -222,6 +222,24 @@ describe("a model", () => {
     expect(of("reachable").found).toContain("with a web page, not a chat completion: Welcome");
   });
 
+  test.each([
+    [405, "text/html", "<html><head><title>405 Not Allowed</title></head></html>"],
+    [405, "application/json", '{"detail":"Method Not Allowed"}'],
+    [404, "text/html; charset=utf-8", "<!doctype html><title>404: This page is not here</title>"],
+  ])(
+    "whose address is one that takes no requests is told of that alone: %i %s",
+    async (status, type, body) => {
+      const { of } = await checked((response) => {
+        response.writeHead(status, { "content-type": type });
+        response.end(body);
+      });
+      expect(of("reachable")).toMatchObject({
+        status: "failed",
+        remedy: "Correct OPENAI_BASE_URL: most end in /v1.",
+      });
+    },
+  );
+
   test("whose address lacks /v1 is told so where its server says that under 200", async () => {
     const { of } = await checked((response) => {
       response.writeHead(200, { "content-type": "application/json" });
