@@ -16,7 +16,7 @@ const TOO_LONG: readonly RegExp[] = [
   /sum of prompt length\b.{0,120}\bshould not exceed max_/, // TensorRT-LLM
   /longer than the maximum model length/,
   /\b(?:prompt|input) length\b.{0,30}\bexceeds?\b/,
-  /\b(?:prompt|input|request) exceeds the (?:model'?s )?max(?:imum)? (?:number of (?:input )?tokens|context)\b/,
+  /\b(?:prompt|input|request)(?: \S{1,80})? exceeds the (?:model'?s )?max(?:imum)? (?:number of (?:input )?tokens|context)\b/,
   /\b(?:prompt|context)_too_long\b/,
   /(?:prompt|input|request|messages?|conversation)(?: you submitted| tokens?| text| length){0,2} (?:is |are |was |were )?too (?:long|large)/,
   /max_(?:completion_)?tokens must be at least 1, got -\d/, // what the prompt has left of it
@@ -82,7 +82,7 @@ const OF_SOMETHING_ELSE =
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [
   /n_ctx\W{0,5}(\d[\d,]*)/,
-  /(?:tokens?|[+(] ?\d{1,9}) ?> ?(\d[\d,]*)/,
+  /(?:tokens?(?:: \d{1,9})?|[+(] ?\d{1,9}) ?> ?(\d[\d,]*)/,
   /(?:maximum|max|allowed|only|model'?s?|available|configured) (?:(?:allowed|supported) )?(?:context|prompt|input|sequence|model) (?:length|size|window|limit)(?: is| of| only| just| has|:|=){0,3} ?\(?(\d[\d,]*)/,
   /context (?:length|size|window|limit)(?: limit)?(?: of \S{1,80} is| is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
   /input length limit (\d[\d,]*)/,

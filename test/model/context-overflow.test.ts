@@ -238,6 +238,12 @@ describe("a refusal because the request is longer than the context is known, wit
       32_762,
     ],
     ["Volcengine", 400, said("Input length 200000 exceeds the maximum length 131072."), 131_072],
+    [
+      "SGLang, whose prefill is on another machine",
+      400,
+      said("Request 3f2a9c exceeds the maximum number of tokens: 33000 > 32000"),
+      32_000,
+    ],
     ["TabbyAPI", 400, said("Prompt length 9000 is greater than max_seq_len 8192"), 8_192],
     [
       "SiliconFlow",
