@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
+import { visibleText } from "../core/prompt/visible-text.js";
+import { whyNoQuestion } from "../core/run/no-question.js";
 import { counted, listSome } from "../core/text.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import type { ChatAnswer } from "../model/chat.js";
@@ -38,6 +40,9 @@ export async function checkModel(model: ConfiguredModel): Promise<readonly Findi
 }
 
 const TOOL = functionTool("report", "Reports that you can call a tool.", z.object({ ok: z.boolean() }));
+
+const WRITTEN_CALL =
+  "Start its server with the parser of this model's calls (vLLM, SGLang: --tool-call-parser; llama.cpp: --jinja), or choose another model.";
 
 const JSON_TYPE = /^application\/(?:\w+\+)?json\b/i;
 
@@ -137,7 +142,11 @@ class Visit {
     if (refusal !== undefined) return failed(name, `it refused: ${refusal.words}`, other);
     if (toolCalls.length > 0)
       return failed(name, `it called ${toolCalls[0]?.name}, which it was not offered`, other);
-    const said = content.trim() === "" ? "nothing" : `text: ${content.trim().slice(0, 80)}`;
+    const text = visibleText(content).trim();
+    const shown = text.slice(0, 80);
+    if (whyNoQuestion(text, [TOOL.function.name]) === "written-call")
+      return failed(name, `no: it writes the call as text, which is not run: ${shown}`, WRITTEN_CALL);
+    const said = shown === "" ? "nothing" : `text: ${shown}`;
     return failed(name, `no: it answered with ${said}`, other);
   }
 

@@ -306,6 +306,20 @@ describe("a model", () => {
     expect(of("calls a tool").found).toContain("I will report now.");
   });
 
+  test.each([
+    ["in its marks", '<tool_call>\n{"name": "report", "arguments": {"ok": true}}'],
+    ["without them", 'report{"ok": true}'],
+  ])("whose call its server leaves in the text is told of the server's parser: %s", async (_, call) => {
+    const content = `<think>\nThe user wants me to call the function report, so that is what I do.\n</think>\n${call}`;
+    const { of } = await checked(
+      posts((response) => json(response, 200, completion({ content }, USAGE, "stop"))),
+    );
+    const { status, found, remedy } = of("calls a tool");
+    expect(status).toBe("failed");
+    expect(found).toBe(`no: it writes the call as text, which is not run: ${call}`);
+    expect(remedy).toContain("--tool-call-parser");
+  });
+
   test("that thinks for longer than it is given fails nothing", async () => {
     const { of } = await checked(
       posts((response) => json(response, 200, completion({ content: "" }, USAGE, "length"))),
