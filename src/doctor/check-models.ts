@@ -113,7 +113,7 @@ class Visit {
         `answers${called}${isListed ? "" : ", though GET /models does not list it"}`,
       ),
       this.judgeCall(answer),
-      this.judgeStream(streamed),
+      this.judgeStream(answer, streamed),
       this.judgeUsage(answer, streamed),
       ...this.judgeContext(),
     ];
@@ -150,7 +150,7 @@ class Visit {
     return failed(name, `no: it answered with ${said}`, other);
   }
 
-  private judgeStream(streamed: Attempt): Finding {
+  private judgeStream(whole: ChatAnswer, streamed: Attempt): Finding {
     const name = this.part("streams");
     const isWanted = this.model.settings.stream;
     const off = isWanted ? "Turn stream off for it." : "Leave stream off for it.";
@@ -159,7 +159,9 @@ class Visit {
       return isWanted ? failed(name, found, off) : warning(name, found, off);
     }
     if (!streamed.isStream) return warning(name, "no: it answers whole where a stream is asked for", off);
-    if (streamed.answer.toolCalls.length > 0) return passed(name, "yes");
+    // What has no call in a whole answer either is no fault of the stream's.
+    const isAlike = streamed.answer.toolCalls.length > 0 || whole.toolCalls.length === 0;
+    if (isAlike) return passed(name, "yes");
     return isWanted
       ? failed(name, "yes, but without the call of a tool", off)
       : warning(name, "yes, but without the call of a tool", off);

@@ -361,6 +361,20 @@ describe("a model", () => {
     expect(notInStreams.of("usage").found).toContain("none in a stream: tokens are estimated");
   });
 
+  test.each(["stop", "length"])(
+    "that calls nothing whole either, with the end %s, streams as it answers",
+    async (end) => {
+      const { of } = await checked(
+        posts((response, { body }) => {
+          if (body["stream"] !== true) json(response, 200, completion({ content: "Hm." }, USAGE, end));
+          else events(response, [{ choices: [{ index: 0, delta: { content: "Hm." }, finish_reason: end }] }]);
+        }),
+      );
+      expect(of("calls a tool").status).not.toBe("ok");
+      expect(of("streams")).toMatchObject({ status: "ok" });
+    },
+  );
+
   test("that answers whole where a stream is asked for does not stream", async () => {
     const { of } = await checked(
       posts((response) => json(response, 200, completion({ tool_calls: [CALL] }))),
