@@ -93,7 +93,7 @@ export class ContextFit {
   foldAfter(refusal: ModelError, draft: Draft, entries: readonly ConversationEntry[]): FoldEntry {
     const { maxTokens } = this.settings;
     const contextTokens = learnedContext(draft.tokens, refusal.contextTokens, maxTokens);
-    const { contextTokens: named, isGuess } = refusal;
+    const { contextTokens: named, isGuess, code, message } = refusal;
     if (!isGuess) this.learned.learn(this.settings, isCredible(named) ? named : contextTokens);
     const limit = { contextTokens, by: "provider" } as const;
     const { wanted, most } = contextRoom({ contextTokens, maxTokens });
@@ -102,7 +102,9 @@ export class ContextFit {
     const folding = foldToFit(draft.tokens, room, draft.foldable());
     const entry = this.entryOf(folding, limit, entries);
     if (entry === undefined || entry.nth > MAX_FOLDS_PER_TURN) {
-      throw this.doesNotFit(draft.tokens, contextTokens, refusal.message);
+      // Nobody has said that it is too long, and less was not taken either.
+      if (code !== "LLM_CONTEXT_EXCEEDED") throw ApplicationFailure.nonRetryable(message, code);
+      throw this.doesNotFit(draft.tokens, contextTokens, message);
     }
     return entry;
   }

@@ -236,7 +236,7 @@ async function askOnce(
 }
 
 function isOverflow(error: unknown): error is ModelError {
-  return error instanceof ModelError && error.code === "LLM_CONTEXT_EXCEEDED";
+  return error instanceof ModelError && (error.code === "LLM_CONTEXT_EXCEEDED" || error.isGuess);
 }
 
 /** Before a request is made without them, it is written down which results are left out: of two writers the first one's choice stands. */

@@ -46,7 +46,7 @@ export class ModelError extends Error implements Failure {
   readonly retryAfterMs: number | undefined;
   /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
   readonly contextTokens: number | undefined;
-  /** Of `LLM_CONTEXT_EXCEEDED`: nobody has said so. It is true of a conversation at most, and of no other one. */
+  /** The request may be too long, and nobody has said so: it is true of a conversation at most, and of no other one. */
   readonly isGuess: boolean;
   /** The tokens of an answer that was none, where its provider has counted them. */
   readonly usage: ChatAnswer["usage"] | undefined;
@@ -248,6 +248,7 @@ export function refusedByProvider(
     message,
     retryable,
     status,
+    isGuess: status === 400 && body.trim() === "", // all that Cerebras says of what is too long
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
 }

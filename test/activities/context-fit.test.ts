@@ -290,6 +290,25 @@ describe("a provider that refuses a request as too long", () => {
     expect(entries.filter(({ type }) => type === "assistant")).toHaveLength(10);
   });
 
+  test("is asked with less where it says nothing at all, as Cerebras of what is too long", async () => {
+    const silent: Script = (request) =>
+      sizeOf(request) > 9_000 ? { status: 400, body: "" } : readEach(request, requestsAnswered(scene));
+    const scene = await sceneWith(silent, { kilobytes: 8 });
+    await walk(scene, 10);
+    const entries = await scene.files.conversation("visit-1").entries();
+    expect(entries.filter(({ type }) => type === "assistant")).toHaveLength(10);
+  });
+
+  test("is not said to be too long where nobody says so, and nothing can be left out", async () => {
+    const scene = await sceneWith(() => ({ status: 400, body: "" }), {});
+    await expect(takeTurn(scene, 1)).rejects.toMatchObject({
+      type: "LLM_HTTP_ERROR",
+      nonRetryable: true,
+      message: expect.stringMatching(/answered 400 and said nothing$/),
+    });
+    expect(scene.model.requests).toHaveLength(1);
+  });
+
   test("where nothing can be left out fails the run with its words, and is not asked again", async () => {
     const scene = await sceneWith(serverOf(1_000, readEach), {});
     await expect(takeTurn(scene, 1)).rejects.toMatchObject({
