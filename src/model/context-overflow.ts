@@ -72,6 +72,7 @@ const MAY_BE_TOO_LONG: readonly RegExp[] = [
   /\bexceed\w*\b.{0,40}\b(?:(?:input|prompt|total|context) tokens|max context|max_(?:seq|model)_len\w*|token limit)/,
   /\b(?:prompt|inputs?|history|conversation|query|request|sequence)\b(?: \w+){0,4} (?:too (?:long|large|big)|(?:longer|larger|bigger) than)\b/,
   /\b(?:prompt|inputs?|request|conversation)\b.{0,60}\b\d{3,9} (?:input )?tokens\b.{0,60}\b\d{3,9}\b/,
+  /\bexpected maxlength: \d{3,9}, actual: \d/, // Bedrock's, in characters
   /\bsupports at most \d{3,9} input tokens\b|input_tokens\b.{0,60} > \d{3,9}/,
   /\b(?:fit|too big)\b.{0,30}\bcontext\b|\bnot enough context\b/,
   /上下文.{0,20}(?:最大|超)|(?:输入|内容).{0,10}过长|превышен.{0,60}(?:контекст|токен)|コンテキスト.{0,20}超/,

@@ -248,9 +248,14 @@ export function refusedByProvider(
     message,
     retryable,
     status,
-    isGuess: status === 400 && body.trim() === "", // all that Cerebras says of what is too long
+    isGuess: status === 400 && isWordless(body, said),
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, status === 429) : undefined,
   });
+}
+
+/** All that Cerebras says of what is too long, or what the libraries of gateways before it make of that. */
+function isWordless(body: string, { words }: ErrorBody): boolean {
+  return body.trim() === "" || /\b400 status code \(no body\)|\berror code: 400\b(?!\s?-)/i.test(words);
 }
 
 /** An error that came where an answer was to come: of its own status, where it names one. */

@@ -424,6 +424,7 @@ describe("a refusal of a length in words that nobody here knows is taken for one
     "The request was too big: 9000 tokens requested, 8192 available",
     "the prompt is too big for the context",
     "KV cache is full",
+    "Malformed input request: expected maxLength: 100000, actual: 140000, please reformat your input and try again.",
     "Превышен максимальный размер контекста",
     "コンテキスト長を超えています",
   ])("%s", (message) => {

@@ -655,6 +655,18 @@ test("a proxy that asks who is there is not quoted: it may say the password that
   );
 });
 
+test.each([
+  [400, "", true],
+  [400, '{"error":"Error from inference backend: 400 status code (no body)"}', true],
+  [400, '{"error":{"message":"litellm.BadRequestError: CerebrasException - Error code: 400"}}', true],
+  [400, `{"error":{"message":"litellm.BadRequestError: X - Error code: 400 - {'detail': 'No.'}"}}`, false],
+  [400, '{"error":{"message":"No."}}', false],
+  [422, "", false],
+  [500, "", false],
+])("a refusal without words may be for the request's length, under 400: %i %j", (status, body, isGuess) => {
+  expect(refused(status, body)).toMatchObject({ code: "LLM_HTTP_ERROR", isGuess });
+});
+
 test("an error in the form of a stream's event is read as one without", () => {
   const body =
     'event: error\ndata: {"error":{"message":"said","code":"billing_not_active"}}\n\ndata: [DONE]\n\n';
