@@ -253,9 +253,12 @@ export function refusedByProvider(
   });
 }
 
+const WORDLESS =
+  /\b400 status code \(no body\)|\berror code: 400\b(?!\s?-)|Exception -\s{0,9}(?:$|LiteLLM: model group\b)/i;
+
 /** All that Cerebras says of what is too long, or what the libraries of gateways before it make of that. */
 function isWordless(body: string, { words }: ErrorBody): boolean {
-  return body.trim() === "" || /\b400 status code \(no body\)|\berror code: 400\b(?!\s?-)/i.test(words);
+  return body.trim() === "" || WORDLESS.test(words.slice(0, MAX_LOOKED_AT));
 }
 
 /** An error that came where an answer was to come: of its own status, where it names one. */

@@ -659,6 +659,11 @@ test.each([
   [400, "", true],
   [400, '{"error":"Error from inference backend: 400 status code (no body)"}', true],
   [400, '{"error":{"message":"litellm.BadRequestError: CerebrasException - Error code: 400"}}', true],
+  [
+    400,
+    '{"error":{"message":"litellm.BadRequestError: X_Exception - \\n\\nLiteLLM: model group \'m\' failed"}}',
+    true,
+  ],
   [400, `{"error":{"message":"litellm.BadRequestError: X - Error code: 400 - {'detail': 'No.'}"}}`, false],
   [400, '{"error":{"message":"No."}}', false],
   [422, "", false],
