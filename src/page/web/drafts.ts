@@ -1,4 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { PageError } from "./ask.js";
 
 /** What somebody types for a question. */
 export interface Draft {
@@ -29,10 +30,12 @@ export function useDrafts(run: string): Drafts {
     changes.addEventListener("change", look);
     return () => changes.removeEventListener("change", look);
   }, [run]);
-  const put = (to: string, change: (text: string) => Omit<Draft, "to">) => {
+  const put = (to: string, change: (text: string) => Omit<Draft, "to">, isKept = true) => {
     const before = draftsOf(run);
     const draft = { to, ...change(before.find((each) => each.to === to)?.text ?? "") };
-    keep(run, [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])]);
+    const after = [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])];
+    typed.set(run, after);
+    if (isKept) keep(run, after);
     changes.dispatchEvent(new Event("change"));
   };
   const type = (to: string, text: string) => put(to, () => ({ text }));
@@ -42,7 +45,8 @@ export function useDrafts(run: string): Drafts {
       await act();
       type(to, "");
     } catch (error) {
-      put(to, (text) => ({ text }));
+      // What breaks off may have been taken, and breaks off when the page is left as well: the next page waits for what the run says.
+      put(to, (text) => ({ text }), !(error instanceof PageError && error.code === "OFFLINE"));
       throw error;
     }
   };
@@ -73,7 +77,6 @@ function isDraft(kept: unknown): kept is Draft {
 
 /** Where the browser keeps nothing, or no more, what is typed is in the page alone. */
 function keep(run: string, drafts: readonly Draft[]): void {
-  typed.set(run, drafts);
   try {
     if (drafts.length === 0) sessionStorage.removeItem(placeOf(run));
     else sessionStorage.setItem(placeOf(run), JSON.stringify(drafts));
