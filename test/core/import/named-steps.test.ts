@@ -427,21 +427,23 @@ const backOf = (...lines: readonly string[]) =>
     }),
   ).filter((way) => way.startsWith("step-03-cup") && !way.endsWith("step-04-sip"));
 
-test.each<[string, string, string[]]>([
+test.each([
   [
     "a part that comes only later",
+    "### 1. Fill",
     "If it is cold, go back to Step 2 to warm it.",
-    ["", "### 2. Pour", "Pour."],
+    "### 2. Pour",
   ],
+  ["an item that comes only later", "1. Fill", "If it is cold, go back to Step 2 to warm it.", "2. Pour"],
   [
-    "an item that comes only later",
-    "If it is cold, go back to Step 2 to warm it.",
-    ["", "1. Pour", "2. Sip"],
+    "a number spelled as files have it",
+    "### 2. Pour",
+    "1. Fill",
+    "2. Wait",
+    "If it is cold, return to step 02.",
   ],
-  ["a number spelled as files have it", "If it is cold, return to step 02.", []],
-])("nobody goes back to %s: the workflow's step is meant", (_what, line, behind) => {
-  const before = line.includes("02") ? ["### 2. Pour", "Pour.", "", "1. Fill", "2. Wait", ""] : [];
-  expect(backOf(...before, line, ...behind)).toEqual(["step-03-cup -back-> step-02-leaf"]);
+])("nobody goes back to %s: the workflow's step is meant", (_what, ...lines) => {
+  expect(backOf(...lines)).toEqual(["step-03-cup -back-> step-02-leaf"]);
 });
 
 test("what leads back is a way back, whatever letter a menu gives it", () => {
@@ -451,7 +453,12 @@ test("what leads back is a way back, whatever letter a menu gives it", () => {
 test.each([
   ["### 2. Pour", "Pour.", "", "If it is cold, go back to Step 2."],
   ["1. Fill", "2. Pour", "", "If it is cold, go back to Step 2."],
+  ["If it is cold, go back to Step 2:", "", "1. Fill", "2. Pour"],
+  ["If it is cold, go back to Step 2.", "", "### 1. Fill", "### 2. Pour"],
   ["### Step 2: Pour", "Pour.", "", "If it is cold, go back to step 02."],
-])("a part of the step's own that stands before is gone back to: %s", (...lines) => {
-  expect(backOf(...lines)).toEqual([]);
-});
+])(
+  "a part of the step's own that stands before, or is told of beforehand, is gone back to: %s",
+  (...lines) => {
+    expect(backOf(...lines)).toEqual([]);
+  },
+);

@@ -162,8 +162,9 @@ export function isOfOther(
   { at, text }: NamedStep,
 ): boolean {
   const numeral = /\d{1,3}$/.exec(text)?.[0] ?? "";
-  const item = partsOf(body).items.get(plainNumeral(numeral)) ?? number;
-  if (item < number && !isPadded(numeral)) return true;
+  const { items, begin } = partsOf(body);
+  const item = items.get(plainNumeral(numeral));
+  if (item !== undefined && !isPadded(numeral) && (item < number || number <= begin)) return true;
   const behind = line.slice(at + text.length, at + text.length + 80);
   return /^\s(?:of|in|from|on|above|below|under)\b(?!\s(?:this|the)\s(?:workflow|skill|process))/i.test(
     behind,
@@ -176,8 +177,8 @@ function isAllBehind(rest: string): boolean {
 }
 
 /**
- * Whether a text has a part of its own that is called so: "Step 3" is then that one. Of "step 03" a part 3 is none, and what comes after
- * `line` is nothing to go back to.
+ * Whether a text has a part of its own that is called so: "Step 3" is then that one. Of "step 03" a part 3 is none, and from
+ * amid the parts, nobody goes back to one that comes after `line`.
  */
 export function hasPart(
   body: readonly SourceLine[],
@@ -195,11 +196,11 @@ export function hasPart(
         )
       : undefined;
   const wanted = plain(text);
-  const { tags, headings } = partsOf(body);
+  const { tags, headings, begin } = partsOf(body);
   if (form === "number" && tags.some((tag) => tag.includes(`n="${numeral}"`))) return true;
   return headings.some(
     (heading) =>
-      (!isBack || heading.number < line) &&
+      (!isBack || heading.number < line || line <= begin) &&
       (isPart === undefined ? plain(heading.text) === wanted : isPart.test(heading.text)),
   );
 }
@@ -215,6 +216,8 @@ interface Parts {
   readonly headings: readonly SourceLine[];
   /** The numbers of items, "1. Pour", "- Step 2: Taste", and the line of the first that has each. */
   readonly items: ReadonlyMap<string, number>;
+  /** The line of the first part that has a number. */
+  readonly begin: number;
 }
 const knownParts = new WeakMap<readonly SourceLine[], Parts>();
 
@@ -228,12 +231,15 @@ function partsOf(body: readonly SourceLine[]): Parts {
     const numeral = ITEM.exec(text)?.[1];
     return numeral === undefined ? [] : [[numeral, number] as const];
   });
+  const headings = lines
+    .filter(({ text }) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(text))
+    .map((line) => ({ ...line, text: withoutMarks(line.text.slice(0, 300)) }));
+  const numbered = headings.find(({ text }) => /^\d/.test(text));
   const parts = {
     items: new Map(items),
     tags: lines.map(({ text }) => text).filter((text) => /^\s{0,12}<step\b/.test(text)),
-    headings: lines
-      .filter(({ text }) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(text))
-      .map((line) => ({ ...line, text: withoutMarks(line.text.slice(0, 300)) })),
+    headings,
+    begin: Math.min(numbered?.number ?? Infinity, items.at(-1)?.[1] ?? Infinity),
   };
   knownParts.set(body, parts);
   return parts;
