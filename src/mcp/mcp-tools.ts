@@ -47,6 +47,11 @@ export function oneToEnd<T extends { readonly isIdle: boolean }>(
   return connections.length > max ? connections.find(([, { isIdle }]) => isIdle) : undefined;
 }
 
+/** What the names of a server's tools begin with. */
+function familyOf(server: string): string {
+  return `mcp.${server}.`;
+}
+
 /** The tools of the operator's MCP servers, for agents whose policy names them. */
 export function mcpTools(options: McpOptions): ToolSource {
   const { servers } = options;
@@ -88,8 +93,8 @@ export function mcpTools(options: McpOptions): ToolSource {
       if (server.tools !== undefined && !server.tools.includes(tool.name)) return [];
       return [
         {
-          name: `mcp.${name}.${tool.name}`,
-          family: `mcp.${name}.`,
+          name: familyOf(name) + tool.name,
+          family: familyOf(name),
           description: tool.description ?? "",
           parameters: ofObject(tool.inputSchema ?? {}) as JsonObject, // it came as JSON
           effect: effectOf(tool, server),
@@ -106,8 +111,11 @@ export function mcpTools(options: McpOptions): ToolSource {
   }
 
   return {
-    async tools(place) {
-      const allowed = Object.entries(servers).filter(([name]) => place.allowedServers.includes(name));
+    async tools(place, tool) {
+      const allowed = Object.entries(servers).filter(
+        ([name]) =>
+          place.allowedServers.includes(name) && (tool === undefined || tool.startsWith(familyOf(name))),
+      );
       return (await Promise.all(allowed.map(([name, server]) => toolsOf(name, server, place)))).flat();
     },
     async close() {

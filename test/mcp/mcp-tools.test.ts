@@ -20,11 +20,11 @@ const binOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 
 /** The tools of one server, as an agent has them that may use it, in a project of the test's. */
-function open(server: object, variables: Readonly<Record<string, string>> = {}) {
+function open(server: object, variables: Readonly<Record<string, string>> = {}, others: object = {}) {
   const projectRoot = realpathSync(mkdtempSync(join(tmpdir(), "interlock-mcp-")));
   const notes: string[] = [];
   const source = mcpTools({
-    servers: mcpServersSchema.parse({ s: server }),
+    servers: mcpServersSchema.parse({ s: server, ...others }),
     dir: tmpdir(),
     version: "0",
     variable: (name) => variables[name],
@@ -34,7 +34,7 @@ function open(server: object, variables: Readonly<Record<string, string>> = {}) 
     await source.close();
     rmSync(projectRoot, { recursive: true });
   });
-  const place: ToolPlace = { agentId: "a", allowedServers: ["s"], projectRoot };
+  const place: ToolPlace = { agentId: "a", allowedServers: ["s", ...Object.keys(others)], projectRoot };
   const external = new ExternalTools([source], (sentence) => notes.push(sentence));
   async function call(tool: string, args: object = {}, signal = new AbortController().signal) {
     const found =
@@ -569,6 +569,18 @@ describe("a server", () => {
     await expect(call("act", { how: "hand on" })).rejects.toThrow(
       "has failed in the call, and does not say what it had done by then: roots/list is not answered here: a tool has what its arguments say",
     );
+  });
+
+  test("is called whatever has become of another one, and of that one's tools alone it is known what they are", async () => {
+    const { call, external, place } = open(
+      fake("plain").server,
+      {},
+      { gone: { command: "/no/such/program" } },
+    );
+    expect((await call("act")).content).toBe("act {}");
+    expect(await external.looksOf(place, "mcp.s.act")).toEqual(["mcp.s.look"]);
+    await expect(external.find(place, "mcp.gone.act")).rejects.toThrow("gone cannot be started");
+    await expect(external.offer(place)).rejects.toThrow("gone cannot be started");
   });
 
   test("that changes its tools is asked for them again", async () => {

@@ -65,14 +65,14 @@ export class ExternalTools {
     };
   }
 
-  /** The tool of that name as it is now. Throws `NotReached`. */
+  /** The tool of that name as it is now, whatever has become of others. Throws `NotReached`. */
   async find(place: ToolPlace, name: string): Promise<ExternalTool | undefined> {
-    return (await this.toolsFor(place)).find((tool) => tool.name === name);
+    return (await this.toolsFor(place, name)).find((tool) => tool.name === name);
   }
 
   /** Tools of the same family that change nothing: with them a model can look whether a call has taken effect. */
   async looksOf(place: ToolPlace, name: string): Promise<readonly string[]> {
-    const tools = await this.toolsFor(place).catch(() => []);
+    const tools = await this.toolsFor(place, name).catch(() => []);
     const family = tools.find((tool) => tool.name === name)?.family;
     return tools.filter((tool) => tool.effect === "none" && tool.family === family).map((tool) => tool.name);
   }
@@ -81,8 +81,8 @@ export class ExternalTools {
     await Promise.all(this.sources.map((source) => source.close()));
   }
 
-  private async toolsFor(place: ToolPlace): Promise<readonly ExternalTool[]> {
-    const found = (await Promise.all(this.sources.map((source) => source.tools(place)))).flat();
+  private async toolsFor(place: ToolPlace, name?: string): Promise<readonly ExternalTool[]> {
+    const found = (await Promise.all(this.sources.map((source) => source.tools(place, name)))).flat();
     const sorted = found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const offered: ExternalTool[] = [];
     let bytes = 0;

@@ -43,8 +43,10 @@ export interface ExternalTool extends ExternalToolSpec {
 
 /** Where external tools come from. */
 export interface ToolSource {
-  /** The tools as they are now. Throws `NotReached` where that cannot be known. */
-  tools(place: ToolPlace): Promise<readonly ExternalTool[]>;
+  /**
+   * The tools as they are now; where one is named, that one's family may be all. Throws `NotReached` where that cannot be known.
+   */
+  tools(place: ToolPlace, name?: string): Promise<readonly ExternalTool[]>;
   close(): Promise<void>;
 }
 
