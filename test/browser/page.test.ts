@@ -756,8 +756,10 @@ describe("what happens while nobody looks, or before an answer has come", () => 
     await page.goto(`${stand.origin}/#/runs/${run}`);
     const rows = page.locator(".event-row", { hasText: "LLM_AUTH_FAILED" });
     await rows.waitFor();
+    const retry = page.getByRole("button", { name: "Retry" });
+    await retry.waitFor(); // the page knows that it has failed
     isSlow = true;
-    await page.getByRole("button", { name: "Retry" }).click();
+    await retry.click();
     await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
   });
 
