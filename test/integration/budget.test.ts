@@ -115,6 +115,11 @@ describe("a budget", () => {
       question: { code: "BUDGET_EXCEEDED" },
       budget: { run: { cost: 0.4 } },
     });
+    const inbox = () => shellOf(bench).run(["inbox", "--project", bench.projectRoot]);
+    await eventually(async () => (await inbox()).stdout !== ""); // Temporal lists it a moment later
+    expect((await inbox()).stderr).toBe(
+      "Raise a budget with: interlock budget <run> --add-turns|--add-tokens|--add-cost <n>\n",
+    );
     const raised = await shellOf(bench).run(["budget", run.runId, "--add-cost", "0.25"]);
     expect(raised).toMatchObject({ code: 0, stdout: "The budget is raised.\n" });
     const { usage } = await run.result();

@@ -2,6 +2,7 @@ import type { InterlockClient, OpenQuestion, QuestionEvent, QuestionFilter } fro
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { directoryName, firstLine } from "../../core/run/listed-texts.js";
+import { asksForBudget } from "../../core/run/question.js";
 import { excerpt } from "../../core/text.js";
 import { type RunMetadata, workflowIdOfRun } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
@@ -146,7 +147,11 @@ function show(questions: readonly OpenQuestion[], { json = false }: InboxOptions
     timeOf(question.since, now),
   ]);
   for (const line of tableLines(COLUMNS, rows, width)) print(line);
-  printNote("Answer one with: interlock answer <run>");
+  const ofBudgets = questions.filter(asksForBudget).length;
+  if (ofBudgets < questions.length) printNote("Answer one with: interlock answer <run>");
+  if (ofBudgets > 0) {
+    printNote("Raise a budget with: interlock budget <run> --add-turns|--add-tokens|--add-cost <n>");
+  }
 }
 
 const COLUMNS: readonly Column[] = [
