@@ -23,6 +23,11 @@ export interface FileIdentity {
   readonly ino: bigint;
 }
 
+/** Whether two looks saw the same entry of the file system: not where one saw nothing. */
+export function sameIdentity(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}
+
 /** Why nobody's project can be in a place, as the end of a sentence, and where it can be. */
 export interface Forbidden {
   readonly why: string;
@@ -37,7 +42,7 @@ export function forbiddenPlace(real: string, ours: readonly string[]): Forbidden
   const self = identityNow(real);
   knownHomes ??= homeDirectories();
   const { homes, people } = knownHomes;
-  if (homes.some((home) => home.path === real || isSame(self, home.identity))) return HOME;
+  if (homes.some((home) => home.path === real || sameIdentity(self, home.identity))) return HOME;
   if (people.some((home) => isInside(real, home))) return HOLDS_HOME;
   return undefined;
 }
@@ -89,7 +94,7 @@ function leadsIntoOneOf(real: string, places: readonly string[]): boolean {
   return targets.some((target) => {
     const identity = identityOf(target);
     if (identity === undefined) return false;
-    if (parents.some((parent) => isSame(identity, parent))) return true;
+    if (parents.some((parent) => sameIdentity(identity, parent))) return true;
     const other = locationOf(target, table);
     return where !== undefined && where.device === other?.device && isInside(other.path, where.path);
   });
@@ -154,7 +159,7 @@ export const O_PATH = 0o10000000;
  * Whether a real path leads to that, by directories alone: a link that has come into the way since the path was found is not followed. Where
  * the system cannot walk so (other than Linux) it is taken for true. Throws as `identityNow`.
  */
-export function leadsStraightTo(real: string, { dev, ino }: FileIdentity): boolean {
+export function leadsStraightTo(real: string, identity: FileIdentity): boolean {
   if (process.platform !== "linux") return true;
   let fd = openSync("/", O_PATH);
   try {
@@ -165,8 +170,7 @@ export function leadsStraightTo(real: string, { dev, ino }: FileIdentity): boole
       closeSync(fd);
       fd = next;
     }
-    const entry = fstatSync(fd, { bigint: true });
-    return entry.dev === dev && entry.ino === ino;
+    return sameIdentity(fstatSync(fd, { bigint: true }), identity);
   } finally {
     closeSync(fd);
   }
@@ -225,10 +229,6 @@ function ifSaid<T>(look: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
-  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }
 
 /** Where in its file system a path lies: a bind mount shows the same place under another name. Linux only. */

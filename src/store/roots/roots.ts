@@ -197,7 +197,7 @@ export class Roots {
     if (entry !== undefined && !isKind(entry, kind)) {
       return fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
     }
-    return found(real, entry);
+    return unexchanged(real, entry);
   }
 
   /** As `permit`, of a real path, for a program on this machine that names its directories itself: nothing has to be registered. */
@@ -206,7 +206,7 @@ export class Roots {
       const entry = identityNow(real);
       if (entry === undefined || realPathNow(real) !== real) return missing(real);
       const forbidden = this.forbids(real);
-      return forbidden === undefined ? found(real, entry) : notAllowed(real, forbidden);
+      return forbidden === undefined ? unexchanged(real, entry) : notAllowed(real, forbidden);
     });
   }
 
@@ -328,7 +328,7 @@ function isSameStill({ path, inode }: RegisteredRoot, entry?: BigIntStats): bool
 }
 
 /** What was looked at by its path, if it is that still. */
-function found(path: string, identity: FileIdentity | undefined): Result<PermittedRoot> {
+function unexchanged(path: string, identity: FileIdentity | undefined): Result<PermittedRoot> {
   if (identity === undefined || leadsStraightTo(path, identity)) return ok({ path, identity });
   return fail("E_INTERNAL", `"${excerpt(path)}" was exchanged while it was looked at.`);
 }

@@ -4,7 +4,7 @@ import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { NewestKept } from "../../core/newest-kept.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
-import { type FileIdentity, realPathNow, saidNow } from "../../store/roots/root-places.js";
+import { type FileIdentity, realPathNow, saidNow, sameIdentity } from "../../store/roots/root-places.js";
 import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
@@ -12,7 +12,6 @@ import type { Store } from "../../store/store.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { permittedAgent } from "./bundle-roots.js";
 import { earlierOutputs } from "./earlier-outputs.js";
-import { sameIdentity } from "../sandbox/pinned-entry.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
 
 /** A bundle run as the store knows it. */
@@ -124,7 +123,7 @@ async function openPlace(
   }
   const { project, own, core, session } = permitted.value;
   // One that was exchanged for a link in between is not what it was.
-  if (folder !== undefined && !isSame(folder.value, session.identity)) {
+  if (folder !== undefined && !sameIdentity(folder.value, session.identity)) {
     return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
   }
   const { sessionId } = bundle;
@@ -153,10 +152,6 @@ async function plainDirectory(path: string): Promise<Result<FileIdentity | undef
   } catch (error) {
     return unreadFault("{session-folder}", requireSystemCode(error)) ?? ok(undefined);
   }
-}
-
-function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
-  return one !== undefined && other !== undefined && sameIdentity(one, other);
 }
 
 /**

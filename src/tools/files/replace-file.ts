@@ -10,8 +10,9 @@ import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-l
 import { removeIfPresent } from "../../store/disk/remove-leftover.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { syncWritten } from "../../store/disk/sync-together.js";
+import { sameIdentity } from "../../store/roots/root-places.js";
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
-import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
+import { type PinnedEntry, isStillAt, pinIfPresent } from "../sandbox/pinned-entry.js";
 import { makeTemporaryFile, removeAbandonedFile, removeUnnoted } from "../sandbox/temporary-file.js";
 import { type Workspace, mountOf } from "../sandbox/workspace.js";
 import { type WriteTarget, openWriteTarget, syncDirectory } from "../sandbox/write-target.js";

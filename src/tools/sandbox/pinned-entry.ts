@@ -10,7 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { type FileIdentity, O_PATH } from "../../store/roots/root-places.js";
+import { O_PATH, sameIdentity } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode } from "./faults.js";
 
 /** What a name in a directory stands for, held so that the name may change without changing what is held. */
@@ -96,13 +96,7 @@ export function pinIfPresent(pins: Pins, directory: PinnedEntry, name: string): 
 
 /** Whether a path still leads to a pinned entry. Needs no descriptor: it must work when none is left. */
 export function isStillAt(path: string, entry: PinnedEntry): boolean {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats !== undefined && sameIdentity(stats, entry.stats);
-}
-
-/** Whether two looks saw the same entry of the file system. */
-export function sameIdentity(one: FileIdentity, other: FileIdentity): boolean {
-  return one.dev === other.dev && one.ino === other.ino;
+  return sameIdentity(lstatSync(path, { bigint: true, throwIfNoEntry: false }), entry.stats);
 }
 
 // Windows lacks some of these constants: there they count as 0.

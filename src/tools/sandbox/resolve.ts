@@ -2,10 +2,10 @@ import { readlinkSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { isAbsolute, relative, sep } from "node:path";
 import { type AliasPath, describeAliasPath, mountLabel } from "../../core/tools/alias-path.js";
-import { identityOf } from "../../store/roots/root-places.js";
+import { identityOf, sameIdentity } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { type Access, protectingRulesIn } from "../../core/tools/name-rules.js";
-import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
+import { type PinnedEntry, pinIfPresent } from "./pinned-entry.js";
 import { type Mount, type Workspace, mountOf } from "./workspace.js";
 
 const MAX_LINKS = 40;
@@ -204,7 +204,7 @@ export function forbiddenEntries(workspace: Workspace, path: AliasPath): (entry:
   const { keepOut } = mountOf(workspace, path);
   if (keepOut.length === 0) return () => false;
   const forbidden = keepOut.map(identityOf);
-  return ({ stats }) => forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
+  return ({ stats }) => forbidden.some((other) => sameIdentity(other, stats));
 }
 
 /** Refuses a path that a setting protects, and on Windows names that would mean another file. */
