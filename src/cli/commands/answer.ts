@@ -7,7 +7,7 @@ import type { RunState } from "../../core/run/run-state.js";
 import { answerText, answeredBy, checkedText } from "../terminal/answer-text.js";
 import { editAnswer } from "../terminal/edit-answer.js";
 import { CommandError, type ExitCode, printNote, printNoteBlock } from "../terminal/output.js";
-import { wayOn } from "../report/run-report.js";
+import { wayOn } from "../report/print-report.js";
 import { tellPrepared } from "../start/tell.js";
 
 interface AnswerOptions {

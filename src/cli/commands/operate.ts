@@ -8,7 +8,8 @@ import type { RunBelowState } from "../../core/run/run-state.js";
 import { shellName } from "../../core/text.js";
 import { limitsOf } from "../options/budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../terminal/output.js";
-import { type AskedBelow, askedBelow, wayOn } from "../report/run-report.js";
+import { wayOn } from "../report/print-report.js";
+import { type AskedBelow, askedBelow } from "../report/run-report.js";
 import { tell, tellAndFollow } from "../start/tell.js";
 import type { JsonChoice } from "../options/common-options.js";
 

@@ -1,3 +1,4 @@
+import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../report/below-in-store.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../session/environment.js";
@@ -5,10 +6,12 @@ import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../session/tem
 import { UsageError, EXIT, type ExitCode, printJson, printNote } from "../terminal/output.js";
 import { localReader } from "../session/readers.js";
 import { isPruned, notFound, noSuchRun } from "../session/run-folder.js";
-import { printReport, reportFromStore } from "../report/run-report.js";
+import { type RunReport, reportFromStore } from "../report/run-report.js";
+import { printReport } from "../report/print-report.js";
 import { EMBEDDED_WEB_UI } from "../session/web-link.js";
 import { isOverPhase } from "../../core/run/phase.js";
 import type { JsonChoice } from "../options/common-options.js";
+import type { Store } from "../../store/store.js";
 import { noWorkerHint } from "../session/standstill-words.js";
 
 /**
@@ -21,33 +24,50 @@ export async function statusCommand(runId: string, options: JsonChoice): Promise
   const here = store && localReader(store, config);
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
-  let report = found?.ok === true ? reportFromStore(found.value) : undefined;
-  let projectRoot = found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined;
-  let isOfFiles = report !== undefined;
-  const problem = report?.problem;
-  const isOpen = report !== undefined && !isOverPhase(report.phase);
+  const files = found?.ok === true ? found.value : undefined;
+  const filed = files && reportFromStore(files);
   // One that the store does not know may be opened only now, or have failed before it was; one that has failed may have been let go on since.
-  const isAsked = report?.phase !== "completed";
+  const isAsked = filed?.phase !== "completed";
   const isServing = config.temporal !== undefined || (isAsked && (await isTemporalThere(config, store)));
-  if (isOpen && !isServing && store !== undefined)
-    printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
-  let webUi = config.temporal === undefined && !isServing ? await embeddedWebUi(store) : undefined;
-  if (isServing) {
-    const { reportFromTemporal } = await import("../report/report-from-temporal.js");
-    const asked = await reportFromTemporal(config, store, runId, report);
-    if (asked.note !== undefined) printNote(asked.note);
-    webUi = asked.webUi ?? (config.temporal === undefined ? EMBEDDED_WEB_UI : undefined);
-    projectRoot ??= asked.projectRoot;
-    isOfFiles = asked.note !== undefined;
-    report = asked.report && { ...asked.report, ...defined({ problem }) };
-  }
-  if (report === undefined)
+  const told = isServing
+    ? await toldByTemporal(config, store, runId, filed)
+    : await toldByFiles(store, filed);
+  if (told.report === undefined)
     throw found?.ok === false
       ? notFound(runId, found.error, isServing || !isTemporalSilent(store))
       : noSuchRun(runId, true, whereAsked(config, store));
-  if (isOfFiles && here !== undefined && found?.ok === true)
-    report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
+  const isBelowTold = told.isOfFiles && here !== undefined && files !== undefined;
+  const below = isBelowTold ? await belowInStore(here, files) : undefined;
+  const report = { ...told.report, ...defined({ problem: filed?.problem, below }) };
   if (options.json === true) printJson(report);
-  else printReport(report, projectRoot, webUi);
+  else printReport(report, files?.projectRoot ?? told.projectRoot, told.webUi);
   return report.problem === undefined ? EXIT.done : EXIT.failed;
+}
+
+interface Told {
+  readonly report: RunReport | undefined;
+  /** The run itself was not asked, or could not say. */
+  readonly isOfFiles: boolean;
+  readonly webUi: string | undefined;
+  readonly projectRoot?: string | undefined;
+}
+
+async function toldByTemporal(
+  config: Config,
+  store: Store | undefined,
+  runId: string,
+  filed: RunReport | undefined,
+): Promise<Told> {
+  const { reportFromTemporal } = await import("../report/report-from-temporal.js");
+  const { report, note, webUi, projectRoot } = await reportFromTemporal(config, store, runId, filed);
+  if (note !== undefined) printNote(note);
+  const elsewise = config.temporal === undefined ? EMBEDDED_WEB_UI : undefined;
+  return { report, isOfFiles: note !== undefined, webUi: webUi ?? elsewise, projectRoot };
+}
+
+/** Says how a run that is not over goes on. */
+async function toldByFiles(store: Store | undefined, filed: RunReport | undefined): Promise<Told> {
+  if (filed !== undefined && !isOverPhase(filed.phase) && store !== undefined)
+    printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
+  return { report: filed, isOfFiles: true, webUi: await embeddedWebUi(store) };
 }

@@ -5,7 +5,8 @@ import { runsBelow } from "../../client/runs-below.js";
 import { silentBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
 import { firstLine } from "../../core/run/listed-texts.js";
-import { type AskedBelow, askedBelow, wayOn } from "../report/run-report.js";
+import { wayOn } from "../report/print-report.js";
+import { type AskedBelow, askedBelow } from "../report/run-report.js";
 import type { WorkSource } from "./watch-work.js";
 
 /**

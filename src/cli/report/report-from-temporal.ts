@@ -1,6 +1,7 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../../client/client.js";
 import { abortable } from "../../client/temporal/abortable.js";
 import { closedAs } from "../../client/runs/closed-run.js";
+import type { RunTimes } from "../../client/runs/run-times.js";
 import { isBetweenWorkers, isNotBegun, isUnfollowed } from "../../client/temporal/interlock-error.js";
 import { runsBelow } from "../../client/runs-below.js";
 import type { Config } from "../../config.js";
@@ -17,7 +18,7 @@ import type { StoreReader } from "../../contract/reads.js";
 import { localReader } from "../session/readers.js";
 import { CommandError } from "../terminal/output.js";
 import { sentenceTime } from "../session/known-stores.js";
-import { queueStandingOf } from "../session/queue-standing.js";
+import { type QueueStanding, queueStandingOf } from "../session/queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf, tellsOf } from "./run-report.js";
 import { elsewhere, referenceOf, unopened } from "../session/run-session.js";
 import { type TemporalSession, openTemporalSession } from "../session/temporal-session.js";
@@ -94,49 +95,70 @@ async function reportIn(
     const report = reportFromStore(lost);
     return { report, note: lostNote(report), ...defined({ projectRoot: lost.projectRoot ?? undefined }) };
   }
-  const { client } = session;
-  const { workflowId } = run;
   const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
-  const work = { ...(await workOf(run)), ...(await run.times()) };
+  const seen = { ...(await workOf(run)), ...(await run.times()), webUrl };
+  const place: Place = { session, reader, run, runId, here, seen };
   // To be asked, a run that is over is worked through in a worker from its beginning.
   const closed = here?.phase === "failed" ? await closedAs(run) : undefined;
   if (here !== undefined && closed !== undefined && tellsOf(here, closed)) {
-    return { webUi, report: { ...here, ...work, webUrl } };
+    return { webUi, report: { ...here, ...seen } };
   }
   const standing = await queueStandingOf(session, run, store);
-  const isAnswering = standing.polled && work.taskFailure === undefined;
-  const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;
-  const [state, why] = asked instanceof InterlockError ? [undefined, asked.message] : [asked];
-  const failure = state === undefined ? await run.closedBy() : undefined;
-  const isUnopened = state === undefined || state.currentNodeId === "";
-  const stored = here ?? (isUnopened ? await storedElsewhere(session, reader, runId) : undefined);
+  const isAnswering = standing.polled && seen.taskFailure === undefined;
+  const asked = isAnswering ? await inTime(session.client, () => run.state()).catch(unfollowed) : undefined;
+  const told =
+    asked === undefined || asked instanceof InterlockError
+      ? await reportOfSilence(place, standing, asked?.message)
+      : await reportOfState(place, asked);
+  return { webUi, ...told };
+}
+
+/** Where a run is looked at, and what is known of it before it is asked itself. */
+interface Place extends Pick<Wanted, "runId" | "here"> {
+  readonly session: TemporalSession;
+  readonly reader: StoreReader;
+  readonly run: RunHandle;
+  /** What Temporal shows of it. */
+  readonly seen: Pick<RunReport, "work" | "taskFailure" | "webUrl"> & RunTimes;
+}
+
+async function reportOfState(place: Place, state: RunState): Promise<AskedReport> {
+  const { session, reader, run, runId, here, seen } = place;
+  const stored = state.currentNodeId === "" ? await filesOf(place) : undefined;
+  if (stored !== undefined) return { report: { ...whereItStood(stored, state), ...seen } };
+  const { files, projectRoot } = await filesOfRun(reader, runId);
+  const places = { workflowId: run.workflowId, webUrl: seen.webUrl, ...files };
+  const asks = askedBelow((await inTime(session.client, () => runsBelow(run, state))) ?? []);
+  const startedAt = seen.startedAt ?? here?.startedAt;
+  const report = { ...reportOf(state, places, asks), ...seen, ...defined({ startedAt }) };
+  return { report, ...defined({ projectRoot }) };
+}
+
+/** Of a run that cannot be asked: `why`, where Temporal has said it. */
+async function reportOfSilence(
+  place: Place,
+  standing: QueueStanding,
+  why: string | undefined,
+): Promise<AskedReport> {
+  const { session, run, runId, seen } = place;
+  const { taskFailure } = seen;
+  const failure = await run.closedBy();
+  const stored = await filesOf(place);
   if (failure !== undefined && stored !== undefined) {
     const { question: _, ...rest } = stored;
-    return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
+    return { report: { ...rest, ...seen, phase: "failed", paused: false, failure } };
   }
-  if (state === undefined) {
-    const { taskFailure } = work;
-    const note =
-      taskFailure === undefined
-        ? why || standing.note || noWorkerHint(session, standing.taskQueue)
-        : taskFailureWords(runId, taskFailure);
-    if (stored === undefined) {
-      const neverOpened = failure === undefined ? undefined : await unopened(run);
-      throw neverOpened ?? new CommandError(await listedWords(client, run, note, failure));
-    }
-    if ((taskFailure ?? why) !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
-    const { notPolledSince } = standing;
-    const since = defined({ notPolledSince });
-    return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
+  const note =
+    taskFailure === undefined
+      ? why || standing.note || noWorkerHint(session, standing.taskQueue)
+      : taskFailureWords(runId, taskFailure);
+  if (stored === undefined) {
+    const neverOpened = failure === undefined ? undefined : await unopened(run);
+    throw neverOpened ?? new CommandError(await listedWords(session.client, run, note, failure));
   }
-  if (isUnopened && stored !== undefined)
-    return { webUi, report: { ...whereItStood(stored, state), ...work, webUrl } };
-  const { files, projectRoot } = await filesOfRun(reader, runId);
-  const places = { workflowId, webUrl, ...files };
-  const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
-  const startedAt = work.startedAt ?? here?.startedAt;
-  const report = { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) };
-  return { webUi, report, ...defined({ projectRoot }) };
+  if ((taskFailure ?? why) !== undefined) return { report: { ...stored, ...seen }, note };
+  const { notPolledSince } = standing;
+  return { report: { ...stored, ...seen, polled: false, ...defined({ notPolledSince }) }, note };
 }
 
 /** A run that was let go on and is not opened yet, or has failed before it was: its files alone know where it stood. */
@@ -175,8 +197,9 @@ async function workOf(run: RunHandle): Promise<Pick<RunReport, "work" | "taskFai
   return { ...(activities.length === 0 ? {} : { work: activities }), ...defined({ taskFailure }) };
 }
 
-/** What the files of a run say that this machine does not hold; undefined where nobody polls its queue. */
-async function storedElsewhere(session: TemporalSession, reader: StoreReader, runId: string) {
+/** What the files of a run say, here or elsewhere; undefined where they are elsewhere and nobody polls its queue. */
+async function filesOf({ session, reader, runId, here }: Place): Promise<RunReport | undefined> {
+  if (here !== undefined) return here;
   if (!(await session.hasWorker())) return undefined;
   const facts = await reader.ask("read.run", { run: runId });
   return facts.ok ? reportFromStore(facts.value) : undefined;

@@ -1,25 +1,15 @@
-import { dirname, join } from "node:path";
 import type { PendingActivity, TaskFailure } from "../../client/runs/pending-work.js";
 import { type StandingBelow, askingBelow } from "../../client/standing-below.js";
 import { defined } from "../../core/defined.js";
-import type { ErrorCode } from "../../core/errors.js";
 import type { ClosedRun } from "../../client/runs/closed-run.js";
 import type { Budget } from "../../core/run/budget.js";
-import { asksForBudget } from "../../core/run/question.js";
-import { shellName } from "../../core/text.js";
 import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
-import { firstLine } from "../../core/run/listed-texts.js";
-import { modelLabel } from "../../core/run/run-model.js";
 import type { LastUserAnswer, ModelState, RunBelowState, RunState } from "../../core/run/run-state.js";
-import { NO_USAGE, type Usage, costInWords, tokensInWords, workInWords } from "../../core/run/usage.js";
+import { NO_USAGE, type Usage } from "../../core/run/usage.js";
 import type { JsonObject } from "../../core/json.js";
 import type { RunFacts, StoreReader } from "../../contract/reads.js";
-import { isRefusedStart } from "../../contract/signed.js";
 import type { RunStatus } from "../../store/runs/status-file.js";
 import { workflowIdOfRun } from "../../store/runs/run-metadata.js";
-import { print, printLabelled } from "../terminal/output.js";
-import { countedAlike } from "./waiting-words.js";
-import { failureWords, workWords } from "../session/work-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -181,125 +171,4 @@ export function tellsOf({ phase, failure: told }: RunReport, { status, said }: C
   if (phase !== "failed" || told?.code !== said.code) return false;
   // A cancellation has words of Temporal's own there.
   return status === "CANCELLED" || said.message.endsWith(told.message);
-}
-
-const SESSION = "{session-folder}";
-
-/** What a waiting run needs. */
-export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
-  if (!asksForBudget(question)) return `answer with interlock answer ${shellName(runId)} "…"`;
-  return `raise it with interlock budget ${shellName(runId)} --add-turns|--add-tokens|--add-cost <n>`;
-}
-
-/** Of these the words are the endpoint's own, who does not know what its address, key or model is called in the settings. */
-const ENDPOINT_FAULTS: ReadonlySet<string> = new Set<ErrorCode>([
-  "LLM_AUTH_FAILED",
-  "LLM_HTTP_ERROR",
-  "LLM_BAD_RESPONSE",
-]);
-
-/** The report for people; `webUi` says how the Web UI is opened where there is no link. */
-export function printReport(report: RunReport, projectRoot: string | undefined, webUi?: string): void {
-  const isEmpty =
-    report.phase === "completed" && report.sessionFolder !== null && report.artifacts.length === 0;
-  print(
-    `Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}${isEmpty ? ", nothing saved" : ""}`,
-  );
-  if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
-  printOrigin(report, projectRoot);
-  print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
-  if (report.problem !== undefined) print(`  problem     ${report.problem}`);
-  if (report.failure !== undefined) {
-    print(`  failure     ${report.failure.code}: ${report.failure.message}`);
-    const isRefused = report.currentNodeId === "" && isRefusedStart(report.failure);
-    if (ENDPOINT_FAULTS.has(report.failure.code)) print("  interlock doctor says what to mend of its model");
-    if (report.problem === undefined && !isRefused)
-      print(`  go on with interlock retry ${shellName(report.runId)}`);
-  }
-  if (report.below !== undefined) {
-    print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);
-    if (report.below.asks !== undefined) printAskedBelow(report.below.asks);
-  }
-  const now = Date.now();
-  const work = (report.work ?? []).map((activity) => {
-    const failure = failureWords(activity);
-    return [workWords(activity, now), ...(failure === undefined ? [] : [failure])];
-  });
-  for (const { words, count } of countedAlike(work)) {
-    const [doing, failure] = words;
-    print(`  at work     ${doing}${count === 1 ? "" : ` (${count} times)`}`);
-    if (failure !== undefined) print(`  last error  ${failure}`);
-  }
-  if (report.lastAnswer !== undefined) printLabelled("  answered    ", answeredWords(report.lastAnswer));
-  for (const artifact of report.artifacts)
-    print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
-  for (const artifact of report.writtenAgain ?? [])
-    print(`  written again  ${hostPathOf(artifact, report, projectRoot)}`);
-  print(`  usage       ${usageInWords(report.usage)}`);
-  const { usageByNode = [] } = report;
-  if (usageByNode.length > 1) {
-    for (const { nodeId, usage } of usageByNode) print(`    ${nodeId}: ${usageInWords(usage)}`);
-  }
-  if (report.model !== undefined) printModel(report.model, isOverPhase(report.phase));
-  if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
-  if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
-  if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
-  const web = report.webUrl ?? webUi;
-  if (web !== undefined) print(`  web ui      ${web}`);
-  if (report.question !== undefined) {
-    printLabelled("  question    ", report.question.text);
-    if (report.visit !== undefined) {
-      print(`  asked       at ${report.question.nodeId}, visit ${report.visit}, turn ${report.turn ?? 0}`);
-    }
-    print(`  ${wayOn(report.runId, report.question)}`);
-    if (report.sessionFolder !== null) print(`  or end it with interlock finish ${shellName(report.runId)}`);
-  }
-  if (report.paused) print(`  let it go on with interlock resume ${shellName(report.runId)}`);
-}
-
-function printAskedBelow(asks: AskedBelow): void {
-  printLabelled("  question    ", asks.text);
-  print(`  asked       at ${asks.nodeId} of run ${asks.runId} of ${asks.workflowRef}`);
-  print(`  ${wayOn(asks.runId, asks)}`);
-}
-
-function answeredWords({ nodeId, by, begins = "" }: LastUserAnswer): string {
-  const who = by === undefined ? "" : ` by ${by}`;
-  return `at ${nodeId}${who}${begins === "" ? "" : `: ${firstLine(begins)}`}`;
-}
-
-/** Which package on which project, who began it and when. */
-function printOrigin(report: RunReport, projectRoot: string | undefined): void {
-  const { packageId, workflowRef, projectId, startedAt, startedBy, since, endedAt } = report;
-  if (packageId !== "") print(`  package     ${packageId}`);
-  if (workflowRef !== "") print(`  workflow    ${workflowRef}`);
-  if (report.parentRunId !== undefined) print(`  part of     run ${report.parentRunId}`);
-  if (projectId !== "") print(`  project     ${projectRoot ?? projectId}`);
-  const by = startedBy === undefined ? "" : ` by ${startedBy}`;
-  if (startedAt !== undefined) print(`  started     ${startedAt}${by}`);
-  if (endedAt !== undefined) print(`  ended       ${endedAt}`);
-  else if (since !== undefined) print(`  since       ${since}`);
-}
-
-function usageInWords(usage: Usage): string {
-  return `${workInWords(usage)}, ${tokensInWords(usage)}${costInWords(usage)}`;
-}
-
-function printModel(
-  { chain: [first, ...fallbacks], answeredBy, missing }: ModelState,
-  isOver: boolean,
-): void {
-  const after = fallbacks.length === 0 ? "" : `, else ${fallbacks.map(modelLabel).join(", ")}`;
-  if (first !== undefined) print(`  model       ${modelLabel(first)}${after}`);
-  if (answeredBy !== undefined && (fallbacks.length > 0 || first === undefined)) {
-    print(`  answered by ${modelLabel(answeredBy)}`);
-  }
-  if (missing !== undefined && !isOver) print(`  waits       ${missing}`);
-}
-
-function hostPathOf(artifact: string, { sessionFolder }: RunReport, projectRoot: string | undefined): string {
-  if (sessionFolder !== null && artifact.startsWith(`${SESSION}/`)) {
-    return join(sessionFolder, artifact.slice(SESSION.length));
-  }
-  return projectRoot === undefined ? artifact : join(projectRoot, artifact);
 }

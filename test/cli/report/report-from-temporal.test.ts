@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ListedRun } from "../../../src/client/client.js";
 import { listedWords } from "../../../src/cli/report/report-from-temporal.js";
-import { wayOn } from "../../../src/cli/report/run-report.js";
+import { wayOn } from "../../../src/cli/report/print-report.js";
 import { taskFailureWords, noWorkerHint } from "../../../src/cli/session/standstill-words.js";
 
 const NOTE = 'No worker polls the task queue "office": the run waits until one does.';

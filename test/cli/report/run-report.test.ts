@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { RunHandle } from "../../../src/client/client.js";
-import { printReport, tellsOf } from "../../../src/cli/report/run-report.js";
+import { printReport } from "../../../src/cli/report/print-report.js";
+import { tellsOf } from "../../../src/cli/report/run-report.js";
 import { unopened } from "../../../src/cli/session/run-session.js";
 import { SIGNED_ONLY } from "../../../src/contract/signed.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
