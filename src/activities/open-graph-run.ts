@@ -3,7 +3,7 @@ import type { OpenedRun } from "../core/run/opened-run.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { defined } from "../core/defined.js";
-import { type Result, fail } from "../core/errors.js";
+import { fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
 import { type JsonObject, jsonBytes } from "../core/json.js";
 import { type WorkflowGraph, reachableNodes } from "../core/package/graph.js";
@@ -46,12 +46,7 @@ export async function openGraphRun(
   const { graph } = unwrap(selectWorkflow(loaded, known?.workflowRef ?? input.workflowRef ?? ""));
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
   const models = await chooseModels(deps, request, agentsOf(graph, activeAgentId), known);
-  const room = OPENED_BYTES + jsonBytes(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES);
-  if (jsonBytes(graph) > MAX_PAYLOAD_BYTES - room) {
-    throw toApplicationFailure(
-      fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
-    );
-  }
+  checkSize(graph, jsonBytes(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES));
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
@@ -68,12 +63,7 @@ export async function openGraphRun(
   const run = await beginExecution(deps, runRef(store, metadata, input), request);
   const files = await openFiles(store, run);
   if ((await files.boundaries.all()).length === 0) {
-    if (point !== undefined && run.projectId !== point.run.projectId) {
-      const brought = await bringFiles(store, run, point);
-      if (!brought.ok && input.fork?.allowMissing !== true) {
-        throw await unopened(store, run, brought.error, new Date());
-      }
-    }
+    if (point !== undefined) await bringFiles(store, run, point, input.fork);
     const document = unwrap(await files.state.read());
     if (point !== undefined) {
       unwrap(await copyEarlierFiles(point.files, files, document.frontmatter));
@@ -91,6 +81,14 @@ export async function openGraphRun(
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...defined({ graphState: point?.graphState }),
   };
+}
+
+/** Throws where the graph has no room in the result of an activity, beside `otherBytes`. */
+function checkSize(graph: WorkflowGraph, otherBytes: number): void {
+  if (jsonBytes(graph) <= MAX_PAYLOAD_BYTES - OPENED_BYTES - otherBytes) return;
+  throw toApplicationFailure(
+    fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
+  );
 }
 
 /** The agents that the run may come to. */
@@ -146,8 +144,14 @@ function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
   };
 }
 
-/** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
-async function bringFiles(store: Store, run: RunRef, point: ForkPoint): Promise<Result<void>> {
+/** The files of a fork that has another project. Throws `E_PRECONDITION_FAILED` for one that could not be written, where none may be missing. */
+async function bringFiles(
+  store: Store,
+  run: RunRef,
+  point: ForkPoint,
+  fork: OpenGraphRun["input"]["fork"],
+): Promise<void> {
+  if (run.projectId === point.run.projectId) return;
   const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
   const restored = await restoreFiles(point, {
@@ -155,7 +159,9 @@ async function bringFiles(store: Store, run: RunRef, point: ForkPoint): Promise<
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
-  return refuseMissing(restored);
+  const brought = refuseMissing(restored);
+  if (brought.ok || fork?.allowMissing === true) return;
+  throw await unopened(store, run, brought.error, new Date());
 }
 
 function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObject = {}): RunBeginning {

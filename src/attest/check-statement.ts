@@ -20,12 +20,32 @@ export function pathProblems(statement: RunStatement): readonly string[] {
   if (path.length === 0 && run.phase === "completed")
     problems.push("A run that is completed has stood somewhere, and no way is told.");
   if (graph === null) return [...problems, ...bundleProblems(statement)];
-  const nodes = new Map(graph.nodes.map(({ id, type }) => [id, type]));
-  const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
   const [first] = path;
   if (first !== undefined && run.forkedFrom === undefined && first.nodeId !== graph.entryNodeId) {
     problems.push(`The run begins at ${excerpt(first.nodeId)}, the graph at ${excerpt(graph.entryNodeId)}.`);
   }
+  problems.push(...stepProblems(graph, path, decisions));
+  for (const { verdict, to, seq } of decisions) {
+    if (verdict !== "accepted" || to === undefined) continue;
+    if (path.findLast((step) => step.seq <= seq)?.nodeId !== to)
+      problems.push(`Line ${seq}: the way does not lead to ${excerpt(to)}, as an accepted change does.`);
+  }
+  if (run.phase === "completed") problems.push(...endProblems(graph, path, decisions));
+  return problems;
+}
+
+type Predicate = RunStatement["predicate"];
+type Graph = NonNullable<Predicate["graph"]>;
+
+/** Whether each step is one of the graph, and was allowed. */
+function stepProblems(
+  graph: Graph,
+  path: Predicate["path"],
+  decisions: readonly Decision[],
+): readonly string[] {
+  const problems: string[] = [];
+  const nodes = new Set(graph.nodes.map(({ id }) => id));
+  const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
   for (const [index, { nodeId, seq }] of path.entries()) {
     const before = path[index - 1];
     if (!nodes.has(nodeId)) problems.push(`Line ${seq}: the graph has no node ${excerpt(nodeId)}.`);
@@ -40,23 +60,26 @@ export function pathProblems(statement: RunStatement): readonly string[] {
     );
     if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
   }
-  for (const { verdict, to, seq } of decisions) {
-    if (verdict !== "accepted" || to === undefined) continue;
-    if (path.findLast((step) => step.seq <= seq)?.nodeId !== to)
-      problems.push(`Line ${seq}: the way does not lead to ${excerpt(to)}, as an accepted change does.`);
-  }
-  const last = path.at(-1);
-  const hasEnd = [...nodes.values()].includes("end"); // without one, a variable completes a run wherever it stands
-  if (run.phase === "completed" && last !== undefined && hasEnd && nodes.get(last.nodeId) !== "end") {
-    // The last change may have been such a write, or one that stays where it is, which completed the run at once.
-    const mayHaveEnded = decisions.some(
-      ({ verdict, to, nodeId, seq }) =>
-        verdict === "accepted" && leadsTo(to, nodeId) && nodeId === last.nodeId && seq > last.seq,
-    );
-    if (!mayHaveEnded)
-      problems.push(`The run is completed, and its way stops at ${excerpt(last.nodeId)}, which is no end.`);
-  }
   return problems;
+}
+
+/** Whether a completed run came to an end. */
+function endProblems(
+  graph: Graph,
+  path: Predicate["path"],
+  decisions: readonly Decision[],
+): readonly string[] {
+  const last = path.at(-1);
+  const ends = new Set(graph.nodes.filter(({ type }) => type === "end").map(({ id }) => id));
+  // Without one, a variable completes a run wherever it stands.
+  if (last === undefined || ends.size === 0 || ends.has(last.nodeId)) return [];
+  // The last change may have been such a write, or one that stays where it is, which completed the run at once.
+  const mayHaveEnded = decisions.some(
+    ({ verdict, to, nodeId, seq }) =>
+      verdict === "accepted" && leadsTo(to, nodeId) && nodeId === last.nodeId && seq > last.seq,
+  );
+  if (mayHaveEnded) return [];
+  return [`The run is completed, and its way stops at ${excerpt(last.nodeId)}, which is no end.`];
 }
 
 /** Where a bundle run stands from its beginning to its end. */

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type Config, loadConfig } from "../../config.js";
 import { shortRunId } from "../../core/run/run-id.js";
 import { defined } from "../../core/defined.js";
-import { isError } from "../../core/package/findings.js";
+import { type Finding, isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { readPackable } from "../../store/packages/pack-package.js";
@@ -16,7 +16,7 @@ import { recordTest } from "../testing/record-test.js";
 import { writeNewFile } from "../testing/write-test.js";
 import { resolveRun } from "../session/resolve-run.js";
 import { withReader } from "../session/run-session.js";
-import { type TestResult, runTest } from "../testing/run-test.js";
+import { type TestResult, type TestedPackage, runTest } from "../testing/run-test.js";
 import { isolated, openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
 import { interruption } from "../terminal/interruption.js";
@@ -40,37 +40,59 @@ export async function packageTestCommand(dir = ".", options: TestOptions): Promi
   if (entry?.isDirectory() !== true) {
     throw new UsageError(`"${excerpt(dir)}" is no directory. Tests lie in the directory of a package.`);
   }
+  checkTogether(options);
   const { listing, package: loaded, findings: ofPackage } = await readPackable(root);
-  if (options.record !== undefined && (options.models ?? options.test ?? options.maxCost) !== undefined) {
-    throw new UsageError("--record makes a test and runs none: leave out --test, --models and --max-cost.");
-  }
-  if (options.as !== undefined && options.record === undefined) {
-    throw new UsageError("--as names a test that is recorded: add --record <run>.");
-  }
   if (options.record !== undefined && loaded !== undefined) {
     const { name: packageName } = loaded.manifest;
     return record(listing.root, { packageName, firstAgent: loaded.agents[0]?.id }, options.record, options);
   }
   const read = await readTests(listing);
   const findings = [...ofPackage.filter(isError), ...read.findings];
-  if (loaded === undefined || findings.length > 0) {
-    if (options.json === true) printJson({ ok: false, findings, tests: [] });
-    else {
-      printFindings(findings);
-      print("Nothing was run: mend the errors first.");
-    }
-    return EXIT.failed;
-  }
+  if (loaded === undefined || findings.length > 0) return reportFindings(findings, options);
+  const { agents } = loaded;
   const tests = chosen(read.tests, dir, options.test);
   const config = isolated(loadConfig());
   const models = modelsIn(config, options.models);
-  const { agents } = loaded;
-  const cap = costCapOf(
-    config,
-    options.maxCost,
-    models,
-    agents.map(({ id }) => id),
-  );
+  const ids = agents.map(({ id }) => id);
+  const cap = costCapOf(config, options.maxCost, models, ids);
+  const show = options.json === true ? () => undefined : printResults;
+  const results = await runAll(config, { listing, agents }, { tests, models, cap }, show);
+  return report(results, { ...options, cap, count: tests.length * models.length });
+}
+
+/** Throws `UsageError` for options that say nothing together. */
+function checkTogether({ record: ofRun, as, models, test, maxCost }: TestOptions): void {
+  if (ofRun !== undefined && (models ?? test ?? maxCost) !== undefined) {
+    throw new UsageError("--record makes a test and runs none: leave out --test, --models and --max-cost.");
+  }
+  if (as !== undefined && ofRun === undefined) {
+    throw new UsageError("--as names a test that is recorded: add --record <run>.");
+  }
+}
+
+function reportFindings(findings: readonly Finding[], { json = false }: TestOptions): ExitCode {
+  if (json) printJson({ ok: false, findings, tests: [] });
+  else {
+    printFindings(findings);
+    print("Nothing was run: mend the errors first.");
+  }
+  return EXIT.failed;
+}
+
+/** What is run: each test with each model, until what all may cost is used up. */
+interface Rounds {
+  readonly tests: readonly FoundTest[];
+  readonly models: readonly (string | undefined)[];
+  readonly cap: CostCap | undefined;
+}
+
+/** Shows the results of each test when it has been run. */
+async function runAll(
+  config: Config,
+  tested: TestedPackage,
+  { tests, models, cap }: Rounds,
+  show: (ofTest: readonly TestResult[]) => void,
+): Promise<readonly TestResult[]> {
   const signal = interruption();
   const stopped = (error: unknown): never => {
     throw signal.aborted ? new CommandError("Stopped before all tests were run.", { cause: error }) : error;
@@ -83,16 +105,14 @@ export async function packageTestCommand(dir = ".", options: TestOptions): Promi
       for (const model of models) {
         const maxCost = cap?.left;
         if (maxCost === 0) break;
-        const how = { ...defined({ model, maxCost }), signal };
-        const result = await runTest(bench, { listing, agents }, test, how);
+        const result = await runTest(bench, tested, test, { ...defined({ model, maxCost }), signal });
         ofTest.push(result);
-        if (cap !== undefined) cap.spent += result.outcome?.usage.cost ?? 0;
-        if (cap !== undefined && result.isOverCost === true) cap.spent = Math.max(cap.spent, cap.limit);
+        cap?.count(result);
       }
       results.push(...ofTest);
-      if (options.json !== true && ofTest.length > 0) printResults(ofTest);
+      if (ofTest.length > 0) show(ofTest);
     }
-    return report(results, { ...options, cap, count: tests.length * models.length });
+    return results;
   } catch (error) {
     return stopped(error);
   } finally {

@@ -38,60 +38,97 @@ export async function watchWork(
   show: (standing: Standing) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let describeAt = 0;
-  let pauseMs = 0;
-  let seen = { turn: "", work: "" };
-  let begun = { turn: "", at: 0 };
-  let known: Known = { work: { activities: [] } };
-  let temporal: Standing["temporal"];
-  let answer: WatchedAnswer | undefined;
-  let seesAnswers = false;
-  let answered = "";
-  let coming: Promise<LiveAnswer | undefined> | undefined;
+  const work = new WorkView(run, source);
+  const answers = new AnswerView(source);
   while (!signal.aborted) {
-    const { turn } = said();
-    // A turn that is over says that something else is under way.
-    if (performance.now() >= describeAt || turn !== seen.turn) {
-      // A signal of this call's own: each call leaves a listener on the one it is given.
-      const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-      try {
-        known = await look(run, source, known, patience);
-        begun = newestTurn(known.work, begun);
-        if (temporal === "away") temporal = "back";
-      } catch (error) {
-        if (patience.aborted || isAway(error)) temporal = "away";
-      }
-      const work = JSON.stringify(known, withoutHeartbeats);
-      const isNews = turn !== seen.turn || work !== seen.work || temporal === "away";
-      pauseMs = nextPause(DESCRIBE_PACE, pauseMs, isNews);
-      describeAt = performance.now() + pauseMs;
-      seen = { turn, work };
-    }
-    const isAnswering = known.work.activities.some(isModelTurn);
-    // A store elsewhere may be late: what is known otherwise is shown meanwhile.
-    coming ??= source
-      .live(answer, isAnswering)
-      .catch(() => undefined)
-      .finally(() => (coming = undefined));
-    const came = await Promise.race([coming, sleep(LATE_MS, LATE, { ref: false })]);
-    if (came !== LATE) answer = watched(answer, came);
-    seesAnswers ||= answer !== undefined;
-    const atWork = known.work.activities.find(isModelTurn);
-    const tried = `${atWork?.scheduledAt ?? ""} ${atWork?.attempt ?? 0}`;
-    if (answer !== undefined && answer.attempt === atWork?.attempt) answered = tried;
+    await work.look(said().turn, signal);
+    await answers.look(work.known.work.activities.find(isModelTurn));
     if (signal.aborted) return;
     const { askedAt = Number.POSITIVE_INFINITY, ...last } = said();
     show({
       runId: run.runId,
-      ...known,
+      ...work.known,
       ...last,
-      isTurnOld: askedAt <= begun.at,
+      isTurnOld: askedAt <= work.begunAt,
       now: Date.now(),
-      seesAnswers,
-      hasAnswered: answered === tried,
-      ...defined({ temporal, answer }),
+      ...answers.seen,
+      ...defined({ temporal: work.temporal }),
     });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** What Temporal says that is under way, asked for at a pace of its own. */
+class WorkView {
+  known: Known = { work: { activities: [] } };
+  temporal: Standing["temporal"];
+  readonly #run: RunHandle;
+  readonly #source: WorkSource;
+  #begun = { turn: "", at: 0 };
+  #seen = { turn: "", work: "" };
+  #dueAt = 0;
+  #pauseMs = 0;
+
+  constructor(run: RunHandle, source: WorkSource) {
+    this.#run = run;
+    this.#source = source;
+  }
+
+  /** When the model turn that is under way was seen first, by `performance.now()`. */
+  get begunAt(): number {
+    return this.#begun.at;
+  }
+
+  /** Asks where that is due. A turn that is over says that something else is under way. */
+  async look(turn: string, signal: AbortSignal): Promise<void> {
+    if (performance.now() < this.#dueAt && turn === this.#seen.turn) return;
+    // A signal of this call's own: each call leaves a listener on the one it is given.
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    try {
+      this.known = await look(this.#run, this.#source, this.known, patience);
+      this.#begun = newestTurn(this.known.work, this.#begun);
+      if (this.temporal === "away") this.temporal = "back";
+    } catch (error) {
+      if (patience.aborted || isAway(error)) this.temporal = "away";
+    }
+    const work = JSON.stringify(this.known, withoutHeartbeats);
+    const isNews = turn !== this.#seen.turn || work !== this.#seen.work || this.temporal === "away";
+    this.#pauseMs = nextPause(DESCRIBE_PACE, this.#pauseMs, isNews);
+    this.#dueAt = performance.now() + this.#pauseMs;
+    this.#seen = { turn, work };
+  }
+}
+
+/** What has come of the answer that a model is at. */
+class AnswerView {
+  readonly #source: WorkSource;
+  #answer: WatchedAnswer | undefined;
+  #coming: Promise<LiveAnswer | undefined> | undefined;
+  #seesAnswers = false;
+  /** The try that is under way, and the last one of which an answer was seen. */
+  #tried = "";
+  #answered = "";
+
+  constructor(source: WorkSource) {
+    this.#source = source;
+  }
+
+  get seen(): Pick<Standing, "seesAnswers" | "hasAnswered" | "answer"> {
+    const hasAnswered = this.#answered === this.#tried;
+    return { seesAnswers: this.#seesAnswers, hasAnswered, ...defined({ answer: this.#answer }) };
+  }
+
+  /** A store elsewhere may be late: what is known otherwise is shown meanwhile. */
+  async look(atWork: PendingActivity | undefined): Promise<void> {
+    this.#coming ??= this.#source
+      .live(this.#answer, atWork !== undefined)
+      .catch(() => undefined)
+      .finally(() => (this.#coming = undefined));
+    const came = await Promise.race([this.#coming, sleep(LATE_MS, LATE, { ref: false })]);
+    if (came !== LATE) this.#answer = watched(this.#answer, came);
+    if (this.#answer !== undefined) this.#seesAnswers = true;
+    this.#tried = `${atWork?.scheduledAt ?? ""} ${atWork?.attempt ?? 0}`;
+    if (this.#answer !== undefined && this.#answer.attempt === atWork?.attempt) this.#answered = this.#tried;
   }
 }
 

@@ -3,11 +3,12 @@ import { excerpt, listSome } from "../../core/text.js";
 import { UsageError } from "../terminal/output.js";
 import { modelOf } from "../options/model-options.js";
 import { amount } from "../options/numbers.js";
+import type { TestResult } from "./run-test.js";
 
 /** What all runs of a command together may cost. */
 export class CostCap {
   readonly limit: number;
-  spent = 0;
+  #spent = 0;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -15,7 +16,17 @@ export class CostCap {
 
   /** What the next run may cost; 0 where nothing is left. */
   get left(): number {
-    return Math.max(this.limit - this.spent, 0);
+    return Math.max(this.limit - this.#spent, 0);
+  }
+
+  get spent(): number {
+    return this.#spent;
+  }
+
+  /** Counts a run that is over. Of one that has gone over what was left, nothing is. */
+  count({ outcome, isOverCost }: Pick<TestResult, "outcome" | "isOverCost">): void {
+    this.#spent += outcome?.usage.cost ?? 0;
+    if (isOverCost === true) this.#spent = Math.max(this.#spent, this.limit);
   }
 }
 
