@@ -74,16 +74,45 @@ async function askModel(
   visiting: Visiting,
   limits: EngineLimits,
 ): Promise<ModelTurnResult> {
+  const { pace, carried } = record;
+  const { isLeft } = carried;
+  const input = turnInput(record, kind, visiting);
+  const named = input.model === undefined ? "" : ` · ${input.model.model}`;
+  const asked: AskedTurn = {
+    input,
+    shown: summary(`model turn ${input.turn} · ${input.nodeId}${named}`),
+    attempts: attemptsAt(record.modelsAt(input.nodeId), visiting.model ?? 0, limits),
+    timeoutMs: record.opened.modelTimeoutMs,
+  };
+  const beganAt = Date.now();
+  const quick = pace.isQuickTurn ? await takeQuickTurn(record, kind, asked, limits) : undefined;
+  pace.kept = quick?.kept;
+  if (quick !== undefined) {
+    pace.taskLoad.noteTurns(quick.tookMs ?? 0);
+    pace.taskLoad.noteSaid(jsonBytes(quick));
+  } else if (pace.isPlaceOld) tellPlace(record);
+  const answer = quick ?? (await takeRegularTurn(asked, isLeft));
+  if (quick === undefined) pace.taskLoad.endTask();
+  if (pace.goesByClock && patched(TIMED_PATCH)) pace.leaveClock();
+  pace.timeTurn(answer.tookMs, Date.now() - beganAt);
+  return answer;
+}
+
+/** A turn that a model is asked for, by whichever kind of activity. */
+interface AskedTurn {
+  readonly input: ModelTurnInput;
+  readonly shown: ReturnType<typeof summary>;
+  readonly attempts: number;
+  readonly timeoutMs: number | undefined;
+}
+
+function turnInput(record: RunRecord, kind: RunKind, visiting: Visiting): ModelTurnInput {
   const { nodeId, intent, resumes, correction, model: place = 0 } = visiting;
-  const { visit, turn, budget, isLeft } = record.carried;
+  const { visit, turn, budget } = record.carried;
   const { conditions } = record;
   const chain = record.modelsAt(nodeId);
-  const model = chain[place];
-  const attempts = attemptsAt(chain, place, limits);
-  const { modelTimeoutMs } = record.opened;
-  const named = model === undefined ? "" : ` · ${model.model}`;
-  const shown = summary(`model turn ${turn} · ${nodeId}${named}`);
-  const input: ModelTurnInput = {
+  const hasCostBudget = budget.run?.cost !== undefined || budget.node?.cost !== undefined;
+  return {
     ...record.scope,
     visit,
     turn,
@@ -95,38 +124,37 @@ async function askModel(
     ...defined({ conditions }),
     ...kind.turnDetails(record),
     ...(resumes === undefined || turn > 1 ? {} : { resumes }),
-    ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-    ...defined({ correction, model }),
+    ...(hasCostBudget ? { needsPrice: true } : {}),
+    ...defined({ correction, model: chain[place] }),
     ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
     ...lengthNow(),
   };
-  const beganAt = Date.now();
-  const quick = record.pace.isQuickTurn
-    ? await tryLocally(record, () =>
-        quickActivities(attempts, modelTimeoutMs)["model.quick-turn"].executeWithOptions(shown, [
-          {
-            ...input,
-            runs: { stateSha256: record.carried.stateSha256, now: new Date(beganAt).toISOString() },
-            ahead: kind.userMayFinish ? 0 : turnsAhead(record, limits),
-            ...(record.pace.keepsInTurn ? { keeps: true as const } : {}),
-          },
-        ]),
-      )
-    : undefined;
-  record.pace.kept = quick?.kept;
-  if (quick !== undefined) {
-    record.pace.taskLoad.noteTurns(quick.tookMs ?? 0);
-    record.pace.taskLoad.noteSaid(jsonBytes(quick));
-  } else if (record.pace.isPlaceOld) tellPlace(record);
-  const answer =
-    quick ??
-    (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [
-      input,
-    ]));
-  if (quick === undefined) record.pace.taskLoad.endTask();
-  if (record.pace.goesByClock && patched(TIMED_PATCH)) record.pace.leaveClock();
-  record.pace.timeTurn(answer.tookMs, Date.now() - beganAt);
-  return answer;
+}
+
+function takeRegularTurn(
+  { input, shown, attempts, timeoutMs }: AskedTurn,
+  isLeft: boolean | undefined,
+): Promise<ModelTurnResult> {
+  return modelActivities(attempts, timeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [input]);
+}
+
+/** With the calls and the turns that it may take along. Undefined where it is to be a regular one after all. */
+function takeQuickTurn(
+  record: RunRecord,
+  kind: RunKind,
+  { input, shown, attempts, timeoutMs }: AskedTurn,
+  limits: EngineLimits,
+) {
+  const now = new Date().toISOString();
+  const quick = {
+    ...input,
+    runs: { stateSha256: record.carried.stateSha256, now },
+    ahead: kind.userMayFinish ? 0 : turnsAhead(record, limits),
+    ...(record.pace.keepsInTurn ? { keeps: true as const } : {}),
+  };
+  return tryLocally(record, () =>
+    quickActivities(attempts, timeoutMs)["model.quick-turn"].executeWithOptions(shown, [quick]),
+  );
 }
 
 /** The worker that took the turn lacks something that another one may have. */
