@@ -57,17 +57,17 @@ function hasMoreThanPlace({ username, password, search, hash }: URL): boolean {
 const environmentSchema = z.object({
   INTERLOCK_STORE: z.string().optional(),
   INTERLOCK_CACHE: z.string().optional(),
-  INTERLOCK_TASK_QUEUE: z.string().optional(),
+  INTERLOCK_TASK_QUEUE: z.string().default(DEFAULT_TASK_QUEUE),
   INTERLOCK_TEMPORAL_CLI: z.string().optional(),
   INTERLOCK_SETTINGS: z.string().optional(),
   INTERLOCK_PROJECT_ROOTS: z.string().optional(),
   INTERLOCK_STARTS: startsSchema.optional(),
   ...workerSizeVariables,
   INTERLOCK_MODEL: z.string().optional(),
-  INTERLOCK_MODEL_STREAM: flag.optional(),
+  INTERLOCK_MODEL_STREAM: flag.default(false),
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
-    .optional(),
+    .default(540),
   INTERLOCK_CODEC_TOKEN: z
     .string()
     .regex(/^[\w-]{16,200}$/, "must be 16 to 200 letters, digits, - and _")
@@ -78,8 +78,8 @@ const environmentSchema = z.object({
   INTERLOCK_WEB_UI_CHECK: webUiUrl.optional(),
   INTERLOCK_METRICS: listenAddress.optional(),
   INTERLOCK_HEALTH: listenAddress.optional(),
-  INTERLOCK_LOG_FORMAT: wordOf(LOG_FORMATS).optional(),
-  INTERLOCK_LOG_LEVEL: wordOf(LOG_LEVELS).optional(),
+  INTERLOCK_LOG_FORMAT: wordOf(LOG_FORMATS).default("text"),
+  INTERLOCK_LOG_LEVEL: wordOf(LOG_LEVELS).default("info"),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_API_KEY_FILE: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),
@@ -180,7 +180,7 @@ export function loadConfig(
   return Object.freeze({
     storeDir,
     cacheDir,
-    taskQueue: env.INTERLOCK_TASK_QUEUE ?? DEFAULT_TASK_QUEUE,
+    taskQueue: env.INTERLOCK_TASK_QUEUE,
     temporalCli: env.INTERLOCK_TEMPORAL_CLI,
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     fetchEnvironment: fetchEnvironment(environment),
@@ -196,13 +196,15 @@ export function loadConfig(
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
       privatePaths: [
         cacheDir,
-        data ?? storeDir,
-        env.INTERLOCK_SETTINGS ?? storeDir,
-        env.INTERLOCK_TEMPORAL_CLI ?? storeDir,
+        data,
+        env.INTERLOCK_SETTINGS,
+        env.INTERLOCK_TEMPORAL_CLI,
         ...temporal.privateFiles,
         ...programsOf(settings.mcpServers ?? {}),
         ...secretFiles.map(({ path }) => path),
-      ].map((path) => resolve(path)),
+      ]
+        .filter((path) => path !== undefined)
+        .map((path) => resolve(path)),
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
@@ -213,8 +215,8 @@ export function loadConfig(
     webUiCheck: env.INTERLOCK_WEB_UI_CHECK,
     metrics: env.INTERLOCK_METRICS,
     health: env.INTERLOCK_HEALTH,
-    logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",
-    logLevel: env.INTERLOCK_LOG_LEVEL ?? "info",
+    logFormat: env.INTERLOCK_LOG_FORMAT,
+    logLevel: env.INTERLOCK_LOG_LEVEL,
     traces: readTraces(environment),
     workerSize: workerSizeOf(env, settings.worker),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
@@ -293,17 +295,14 @@ function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefi
   }
 }
 
-const DEFAULT_MODEL_TIMEOUT_SECONDS = 540;
-
 function longestTimeoutMs(
   env: z.infer<typeof environmentSchema>,
   { agents = {}, models = {} }: Settings,
 ): number {
-  const general = env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS;
   const named = [...Object.values(agents), ...Object.values(models)].map(
     ({ timeoutSeconds }) => timeoutSeconds ?? 0,
   );
-  return Math.max(general, ...named) * 1_000;
+  return Math.max(env.INTERLOCK_MODEL_TIMEOUT_SECONDS, ...named) * 1_000;
 }
 
 function catalogOf(
@@ -311,14 +310,13 @@ function catalogOf(
   settings: Settings,
   environment: Environment,
 ): ModelCatalog {
-  const timeoutSeconds = env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS;
   return new ModelCatalog({
     model: env.INTERLOCK_MODEL ?? settings.model,
     baseUrl: env.OPENAI_BASE_URL,
     dialect: settings.dialect,
     contextTokens: settings.contextTokens,
-    stream: env.INTERLOCK_MODEL_STREAM ?? false,
-    timeoutMs: timeoutSeconds * 1_000,
+    stream: env.INTERLOCK_MODEL_STREAM,
+    timeoutMs: env.INTERLOCK_MODEL_TIMEOUT_SECONDS * 1_000,
     models: settings.models ?? {},
     agents: settings.agents ?? {},
     prices: settings.prices ?? {},
