@@ -262,29 +262,29 @@ export async function listedRun(temporal: PayloadReader, raw: RawExecution): Pro
   const parsed = runMemoSchema.safeParse(
     await readableValue(temporal, raw.memo?.fields?.[RUN_MEMO], workflowId),
   );
-  const memo = parsed.success ? parsed.data : undefined;
+  const memo: Partial<RunMemo> = parsed.data ?? {};
   const word = (name: string): string | undefined => {
     const value = readJson(raw.searchAttributes?.indexedFields?.[name]);
     return typeof value === "string" ? value : undefined;
   };
   const own = runIdIn(workflowId);
-  const phase = phaseOf(Number(raw.status), memo, word("RunPhase"));
+  const phase = phaseOf(Number(raw.status), parsed.data, word("RunPhase"));
   const closedAt = isoOf(raw.closeTime);
   return {
-    runId: own ?? memo?.runId ?? (raw.firstRunId || (raw.execution?.runId ?? "")),
+    runId: own ?? memo.runId ?? (raw.firstRunId || (raw.execution?.runId ?? "")),
     workflowId,
     workflowType: raw.type?.name ?? "",
     phase,
-    paused: memo?.paused === true && closedAt === undefined,
+    paused: memo.paused === true && closedAt === undefined,
     ...defined({
-      packageId: memo?.package ?? word("RunPackage"),
-      workflowRef: memo?.workflow ?? word("RunWorkflow"),
-      projectId: memo?.projectId ?? word("RunProject"),
-      project: memo?.project,
-      parentRunId: memo?.parent,
-      nodeId: memo?.node ?? word("RunNode"),
-      ...(phase === "waiting-user" ? { question: memo?.question, asked: memo?.asked, code: memo?.code } : {}),
-      since: closedAt ?? memo?.since,
+      packageId: memo.package ?? word("RunPackage"),
+      workflowRef: memo.workflow ?? word("RunWorkflow"),
+      projectId: memo.projectId ?? word("RunProject"),
+      project: memo.project,
+      parentRunId: memo.parent,
+      nodeId: memo.node ?? word("RunNode"),
+      ...(phase === "waiting-user" ? { question: memo.question, asked: memo.asked, code: memo.code } : {}),
+      since: closedAt ?? memo.since,
     }),
     startedAt: isoOf(raw.startTime) ?? "",
     taskQueue: raw.taskQueue ?? "",

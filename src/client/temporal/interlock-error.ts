@@ -91,35 +91,43 @@ export function knownFieldsIn<T extends object>(
 
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
 export function toInterlockError(error: unknown, runId: string): unknown {
-  const isOfUpdate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
-  if ((isOfUpdate || error instanceof ServiceError) && error.cause instanceof Error) {
-    const { cause } = error;
-    const status = statusIn(cause);
-    if (status?.code === CANCELLED && status.details === CONNECTION_CLOSED)
-      return new ServiceError(CONNECTION_CLOSED, { cause });
-    // Of an update that has no answer the client makes a class of its own.
-    if (isOfUpdate) return new ServiceError("Failed to update Workflow", { cause });
-  }
+  const unserved = unservedIn(error);
+  if (unserved !== undefined) return unserved;
   if (isNotFound(error) && !isNoNamespace(error)) {
     return new InterlockError(
       { code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${excerpt(runId)}.` },
       error,
     );
   }
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
-    const cause: unknown = error.cause;
-    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
-    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
-    const message = cause instanceof Error ? cause.message : error.message;
-    return new InterlockError({ code, message }, error);
-  }
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
+    return saidByRun(error);
   if (isHeld(error)) return heldByTemporal(runId, error);
   const untold = error instanceof QueryNotRegisteredError ? untoldWords(error, runId) : undefined;
-  if (untold !== undefined)
-    return new InterlockError({ code: "E_PRECONDITION_FAILED", message: untold }, error);
-  const sealed = sealErrorIn(error);
-  if (sealed === undefined) return error;
-  return new InterlockError({ code: "E_PRECONDITION_FAILED", message: sealed.message }, error);
+  const message = untold ?? sealErrorIn(error)?.message;
+  return message === undefined
+    ? error
+    : new InterlockError({ code: "E_PRECONDITION_FAILED", message }, error);
+}
+
+/** A connection of ours that was closed meanwhile; an update that has no answer, for which Temporal's client has a class of its own. */
+function unservedIn(error: unknown): ServiceError | undefined {
+  const isOfUpdate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+  if (!isOfUpdate && !(error instanceof ServiceError)) return undefined;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return undefined;
+  const status = statusIn(cause);
+  if (status?.code === CANCELLED && status.details === CONNECTION_CLOSED)
+    return new ServiceError(CONNECTION_CLOSED, { cause });
+  return isOfUpdate ? new ServiceError("Failed to update Workflow", { cause }) : undefined;
+}
+
+/** What a run has failed with, or refused an update with. */
+function saidByRun(error: WorkflowFailedError | WorkflowUpdateFailedError): InterlockError {
+  const cause: unknown = error.cause;
+  const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
+  const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
+  const message = cause instanceof Error ? cause.message : error.message;
+  return new InterlockError({ code, message }, error);
 }
 
 /** Of a workflow that is paused, Temporal asks nothing and tells it nothing. */
