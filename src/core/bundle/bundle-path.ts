@@ -50,12 +50,9 @@ export function parseBundlePath(
   layout: BundleLayout,
   base: PathBase = SESSION_BASE,
 ): Result<BundlePath> {
-  if (text.includes("\0")) return refuse("The path contains a NUL byte.");
-  if (text.includes("\\")) return refuse("The path contains a backslash: names are separated by /.");
   const parts = installed(text).split("/");
-  if (parts.includes("..")) return refuse("The path contains a .. segment.");
-  const problem = pathSizeProblem(text, parts);
-  if (problem !== undefined) return fail("TOOL_ARGS_INVALID", problem);
+  const refused = refusedText(text, parts);
+  if (refused !== undefined) return refused;
   const [head = "", ...rest] = parts;
   if (head === "" && rest.length > 0) return oldSessionPath(names(rest), layout);
   if (/^[A-Za-z]:$/.test(head)) return refuse(NO_ABSOLUTE);
@@ -72,6 +69,15 @@ export function parseBundlePath(
   if (mount !== "project-root") return ok({ mount, segments });
   if (isOldSession(segments, layout)) return oldSessionPath(segments, layout);
   return ok(installedPath(segments, layout) ?? { mount, segments });
+}
+
+/** What is no path, wherever it would lead. */
+function refusedText(text: string, parts: readonly string[]): Failed | undefined {
+  if (text.includes("\0")) return refuse("The path contains a NUL byte.");
+  if (text.includes("\\")) return refuse("The path contains a backslash: names are separated by /.");
+  if (parts.includes("..")) return refuse("The path contains a .. segment.");
+  const problem = pathSizeProblem(text, parts);
+  return problem === undefined ? undefined : fail("TOOL_ARGS_INVALID", problem);
 }
 
 /** A text with the folder of an installation by its name, which a module's source has as `{bmad_folder}` before it is installed. */
