@@ -113,38 +113,70 @@ export function directiveOf(line: SourceLine, token: Token, before: string, abov
     const row = rowOf(text, token, line.text.slice(0, token.at));
     return row === undefined ? USE : { kind: "go", ...row, isDefault: false };
   }
-  const around = withoutMarks(text.replace(token.text, "").slice(0, MAX_AROUND));
-  const isAlone = around.length < 4 && !SHORT_CASE.test(around);
-  const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
-  const lead = isAlone ? before : line.text.slice(0, token.at);
-  const words = withoutName(withoutPagesIn(isAlone ? said : sentenceAt(line.text, token)), token);
-  const behind = line.text.slice(token.at + token.text.length);
+  const named = namedIn(line, token, before);
+  const { isAlone, said, lead } = named;
   if (isPassedOver(lead)) return PASS;
-  const leadsOn =
-    (isAlone && NEXT_HEADING.test(before)) ||
-    GOES.test(words) ||
-    ARROW.test(lead.replaceAll(BETWEEN_LETTERS, " ")) ||
-    ARROW.test(line.text.slice(0, token.at).replaceAll(BETWEEN_LETTERS, " ")) ||
-    ARROW_BEHIND.test(behind) ||
-    GOES_RIGHT.some((form) => form.test(lead)) ||
-    (!TOLD_BEHIND.test(behind) && leadsByColon(lead));
-  if (
-    !leadsOn ||
-    (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) ||
-    isExample(line, token, isAlone ? said : undefined) ||
-    isPrevious(lead) ||
-    isInCondition(lead, behind) ||
-    isDenied(lead, NEVER) ||
-    HELPER.test(said)
-  )
-    return USE;
-  const isFollowed = AND_FOLLOWED.test(behind);
-  if ((TOLD.test(lead) || DONE_HERE.test(lead)) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
+  if (!leadsOn(named) || isExample(line, token, isAlone ? said : undefined) || isOnlyTold(named)) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
   const own = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);
   const isPlain = own.label === "next" && own.condition === undefined && above !== "";
   const way = isPlain ? { ...labelOf(`${above} ${text}`, above.length), isFromAbove: true } : own;
   return { kind: "go", ...way, words: all };
+}
+
+/** A place where a line names something, and what is said around it. */
+interface NamedPlace {
+  /** The line has nothing else in it. */
+  readonly isAlone: boolean;
+  /** The line above it that is not empty. */
+  readonly before: string;
+  /** The line; of one that has nothing else in it, with the one above. */
+  readonly said: string;
+  /** What stands before the name: of one alone, the line above. */
+  readonly lead: string;
+  /** What stands before and behind the name in its line. */
+  readonly ownLead: string;
+  readonly behind: string;
+  /** The sentence that names it, without the names of pages. */
+  readonly words: string;
+}
+
+function namedIn(line: SourceLine, token: Token, before: string): NamedPlace {
+  const text = line.text.trim();
+  const around = withoutMarks(text.replace(token.text, "").slice(0, MAX_AROUND));
+  const isAlone = around.length < 4 && !SHORT_CASE.test(around);
+  const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
+  const ownLead = line.text.slice(0, token.at);
+  return {
+    isAlone,
+    before,
+    said,
+    lead: isAlone ? before : ownLead,
+    ownLead,
+    behind: line.text.slice(token.at + token.text.length),
+    words: withoutName(withoutPagesIn(isAlone ? said : sentenceAt(line.text, token)), token),
+  };
+}
+
+/** Whether anything that is said leads to what is named. */
+function leadsOn({ isAlone, before, lead, ownLead, behind, words }: NamedPlace): boolean {
+  return (
+    (isAlone && NEXT_HEADING.test(before)) ||
+    GOES.test(words) ||
+    [lead, ownLead].some((part) => ARROW.test(part.replaceAll(BETWEEN_LETTERS, " "))) ||
+    ARROW_BEHIND.test(behind) ||
+    GOES_RIGHT.some((form) => form.test(lead)) ||
+    (!TOLD_BEHIND.test(behind) && leadsByColon(lead))
+  );
+}
+
+/** Whether what is named is told of after all: as material, as where somebody comes from, in a condition, as what is not done. */
+function isOnlyTold({ said, lead, behind }: NamedPlace): boolean {
+  if (AS_MATERIAL.test(behind) && READS.test(lead) && !FOLLOWED.test(lead)) return true;
+  if (isPrevious(lead) || isInCondition(lead, behind) || isDenied(lead, NEVER) || HELPER.test(said))
+    return true;
+  const isTold = TOLD.test(lead) || DONE_HERE.test(lead);
+  return isTold && !TOLD_AS_WAY.test(lead) && !AND_FOLLOWED.test(behind);
 }
 
 /**
