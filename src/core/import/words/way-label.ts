@@ -1,44 +1,55 @@
 import { ASIDE, GOES, MAX_WORDS, PAGE, answerOf, sentenceIn } from "./line-words.js";
 import { withoutMarks } from "../source/source-text.js";
 
+/** How a way is called, and when it is taken. */
+interface WayLabel {
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+}
+
 /**
  * `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. `at` is where the line
  * names the step: of several conditions the one right before it holds.
  */
-export function labelOf(
-  line: string,
-  at: number,
-): {
-  readonly label: string;
-  readonly condition?: string;
-  readonly isDefault: boolean;
-} {
+export function labelOf(line: string, at: number): WayLabel {
   const text = withoutMarks(line.slice(0, MAX_WORDS));
   const from = Math.max(at - MAX_WORDS, 0);
   const before = line.slice(from, at);
   const condition = text.length > MAX_CONDITION ? wordsNear(line, at) : text;
-  const bar = before.lastIndexOf(" | ");
-  const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
+  const part = withoutMarks(before.split(" | ").at(-1) ?? "");
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? chosenIn(text, part);
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  const hasOwnCase = BEHIND_ANOTHER.test(part.replaceAll(PAGE, "¶")) && OWN_BEHIND.test(line.slice(at));
-  if (!hasOwnCase && BACK.test(ownClause(part))) return { label: "back", condition, isDefault: false };
-  const words = INLINE_WORDS.exec(before);
-  const inline = (INLINE_CASE.exec(before) ?? (words !== null && SEVERAL.test(line) ? words : null))?.[1];
-  if (inline !== undefined)
-    return { label: inline.replaceAll(/[*`]/g, "").trim(), condition, isDefault: false };
-  const answer = from === 0 ? answerOf(before) : undefined;
-  if (answer !== undefined) return { label: answer, condition, isDefault: false };
-  const lead = withoutMarks(before.replace(LINK, ""));
-  const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
-  const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
-  const shown = label?.replace(/[\s=–—-]{1,8}$/, "");
-  if (shown !== undefined && (shown === "" ? label === "" : SAYS.test(shown)))
-    return { label: shown || "otherwise", condition, isDefault: false };
+  const behind = line.slice(at);
+  const label =
+    (isWayBack(part, behind) ? "back" : inlineCase(before, line)) ??
+    (from === 0 ? answerOf(before) : undefined) ??
+    caseOf(before, behind.slice(0, MAX_WORDS), from === 0);
+  if (label !== undefined) return { label, condition, isDefault: false };
   return {
     label: "next",
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
+}
+
+function isWayBack(part: string, behind: string): boolean {
+  const hasOwnCase = BEHIND_ANOTHER.test(part.replaceAll(PAGE, "¶")) && OWN_BEHIND.test(behind);
+  return !hasOwnCase && BACK.test(ownClause(part));
+}
+
+function inlineCase(before: string, line: string): string | undefined {
+  const words = SEVERAL.test(line) ? INLINE_WORDS.exec(before) : null;
+  const found = (INLINE_CASE.exec(before) ?? words)?.[1];
+  return found?.replaceAll(/[*`]/g, "").trim();
+}
+
+/** What is said of when: before the step's name, behind it, or, in a line that begins here, before an arrow. */
+function caseOf(before: string, behind: string, isWhole: boolean): string | undefined {
+  const lead = withoutMarks(before.replace(LINK, ""));
+  const label = whenOf(lead, withoutMarks(behind)) ?? (isWhole ? CASE.exec(lead)?.[1]?.trim() : undefined);
+  if (label === "") return "otherwise";
+  const shown = label?.replace(/[\s=–—-]{1,8}$/, "");
+  return shown !== undefined && SAYS.test(shown) ? shown : undefined;
 }
 
 /** Of "- → `x.md`" and "it is cold --> `x.md`" the dashes say nothing. */
