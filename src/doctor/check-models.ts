@@ -21,9 +21,26 @@ const PARTS = ["reachable", "key", "exists", "calls a tool", "streams", "usage"]
 type Part = (typeof PARTS)[number];
 
 /** How one request went. */
-type Attempt =
-  | { readonly answer: ChatAnswer; readonly isStream: boolean }
-  | { readonly error: unknown; readonly status: number | undefined };
+type Attempt = { readonly answer: ChatAnswer; readonly isStream: boolean } | FailedAttempt;
+
+interface FailedAttempt {
+  readonly error: unknown;
+  /** Of what came back, if anything did. */
+  readonly status: number | undefined;
+}
+
+/** What is known of a request that has failed. */
+interface Refused {
+  readonly fault: ModelError | undefined;
+  readonly said: string;
+  /** What names the address. */
+  readonly place: string;
+  readonly list: ModelList | undefined;
+}
+
+interface Answered extends Refused {
+  readonly status: number;
+}
 
 /** Asks a model for one call of a tool, whole and then as a stream, as runs do; and its endpoint which models it has. */
 export async function checkModel(model: ConfiguredModel): Promise<readonly Finding[]> {
@@ -183,56 +200,74 @@ class Visit {
     return passed(name, whole);
   }
 
-  judgeRefusal(
-    { error, status }: Extract<Attempt, { error: unknown }>,
-    list: ModelList | undefined,
-  ): readonly Finding[] {
-    const { settings, usedBy } = this.model;
-    const said = this.sentence(error);
+  judgeRefusal({ error, status }: FailedAttempt, list: ModelList | undefined): readonly Finding[] {
+    const { usedBy } = this.model;
     const place = usedBy.includes(DEFAULT)
       ? "OPENAI_BASE_URL"
       : `${settingOf(usedBy, "baseUrl")} in settings.json`;
-    const isKey = error instanceof ModelError && error.code === "LLM_AUTH_FAILED";
-    if (status === undefined) {
-      // A key that cannot be sent: nobody was asked.
-      if (isKey) return this.until("reachable", said, `Correct the key in ${this.model.keyVariable}.`);
-      if (error instanceof ModelError && !error.retryable)
-        return this.until("reachable", said, `Correct ${place}.`);
-      return this.judgeSilence(error, list, place);
-    }
-    const again = error instanceof ModelError && error.retryable;
-    // What is no answer is asked for again as well, and mostly in vain.
-    const isBusy = again && error.code !== "LLM_BAD_RESPONSE";
+    const fault = error instanceof ModelError ? error : undefined;
+    const refused = { fault, said: this.sentence(error), place, list };
+    if (status === undefined) return this.judgeUnanswered(error, refused);
+    const answered = { ...refused, status };
+    return (
+      this.judgeAddress(answered) ??
+      this.judgeRights(answered) ??
+      this.judgeName(answered) ??
+      this.judgeFault(answered)
+    );
+  }
+
+  /** Nothing came back. */
+  private judgeUnanswered(error: unknown, { fault, said, place, list }: Refused): readonly Finding[] {
+    // A key that cannot be sent: nobody was asked.
+    if (fault?.code === "LLM_AUTH_FAILED")
+      return this.until("reachable", said, `Correct the key in ${this.model.keyVariable}.`);
+    if (fault !== undefined && !fault.retryable) return this.until("reachable", said, `Correct ${place}.`);
+    return this.judgeSilence(error, list, place);
+  }
+
+  /** Whether somebody answers for models there at all. */
+  private judgeAddress({ fault, said, place, list, status }: Answered): readonly Finding[] | undefined {
     // What is said as JSON is said by whoever answers for models there, and not by a proxy before them.
     const isOwn = status === 529 || this.isOfType(JSON_TYPE);
     const isServed = status < 300 || (status >= 400 && (status < 500 || isOwn));
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
-    const isMissing = error instanceof ModelError && error.status === 404 && !isBusy;
     // As LM Studio answers at an address without /v1, where it has no list either; and sites, which do not know POST.
-    const isNoPath = (isMissing && status < 300 && list?.ids === undefined) || status === 405;
+    const isNoPath = (isMissing(fault) && status < 300 && list?.ids === undefined) || status === 405;
     const isSite = (status < 300 || status === 404) && this.isOfType(/^text\/html\b/i);
-    if (isNoPath || isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
-    if (isKey) return this.until("key", said, this.keyRemedy());
-    const isBlocked = status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR";
-    if (isBlocked && !this.isOfType(JSON_TYPE))
-      return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
+    if (!isNoPath && !isSite) return undefined;
+    return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
+  }
+
+  private judgeRights({ fault, said, place, status }: Answered): readonly Finding[] | undefined {
+    if (fault?.code === "LLM_AUTH_FAILED") return this.until("key", said, this.keyRemedy());
+    const isBlocked = status === 403 && fault?.code === "LLM_HTTP_ERROR" && !this.isOfType(JSON_TYPE);
+    if (!isBlocked) return undefined;
+    return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
+  }
+
+  private judgeName({ fault, said, place, list, status }: Answered): readonly Finding[] | undefined {
+    const { settings, usedBy } = this.model;
     const { ids = [] } = list ?? {};
     const isListed = lists(ids, settings.model);
     const isUnlisted = ids.length > 0 && !isListed;
     // What is listed is there, whatever 404 says: OpenRouter has it of a model that calls no tools, MLX's server of all its faults.
-    if ((isMissing && !isListed) || (isUnlisted && status < 429)) {
-      const has = isUnlisted ? `; GET /models has ${listSome(ids, MAX_NAMED)}` : "";
-      const name = settingOf(usedBy, "model");
-      return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
-    }
+    const isNone = (isMissing(fault) && !isListed) || (isUnlisted && status < 429);
+    if (!isNone) return undefined;
+    const has = isUnlisted ? `; GET /models has ${listSome(ids, MAX_NAMED)}` : "";
+    const name = settingOf(usedBy, "model");
+    return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
+  }
+
+  private judgeFault({ fault, said, status: ofAnswer }: Answered): readonly Finding[] {
     // A server that has failed may do so each time, such as one with too little memory for the model.
-    const fault = (error instanceof ModelError ? error.status : undefined) ?? status;
-    const passes = isBusy && (fault < 500 || fault === 503 || fault === 529);
+    const status = fault?.status ?? ofAnswer;
+    const passes = isBusy(fault) && (status < 500 || status === 503 || status === 529);
     const retry = "Try again; runs do so by themselves.";
-    const mend = again
-      ? `${retry} Else mend what it names at ${this.where}.`
-      : `Mend what it names at ${this.where}.`;
-    return this.until("calls a tool", said, passes ? retry : mend, passes ? "warning" : "failed");
+    if (passes) return this.until("calls a tool", said, retry, "warning");
+    const what = `what it names at ${this.where}.`;
+    const remedy = fault?.retryable === true ? `${retry} Else mend ${what}` : `Mend ${what}`;
+    return this.until("calls a tool", said, remedy);
   }
 
   private isOfType(type: RegExp): boolean {
@@ -302,6 +337,16 @@ class Visit {
     const { cause: inner } = error.cause as Error; // as what has a code of a cause
     return `${this.where}: ${cause === "EUNKNOWN" ? reasonOf(inner) : cause}`;
   }
+}
+
+/** It may be answered another time. What is no answer is asked for again as well, and mostly in vain. */
+function isBusy(fault: ModelError | undefined): boolean {
+  return fault?.retryable === true && fault.code !== "LLM_BAD_RESPONSE";
+}
+
+/** Nothing of that name is there. */
+function isMissing(fault: ModelError | undefined): boolean {
+  return fault?.status === 404 && !isBusy(fault);
 }
 
 function from(keyVariable: string): string {
