@@ -162,8 +162,7 @@ export class Connection {
         this.place.note(this.sentence(`has more tools than the first ${tools.length}, which are looked at`));
       this.isCutTold = !isWhole;
     } catch (error) {
-      const knowsNone = isRefusal(error) && error.code === METHOD_NOT_FOUND;
-      if (this.listed === undefined && knowsNone && link?.byHandshake === true) {
+      if (this.listed === undefined && knowsNoTools(error) && link?.byHandshake === true) {
         this.place.note(this.sentence("has no tools"));
         return (this.listed = []); // until it says that they have changed
       }
@@ -171,19 +170,21 @@ export class Connection {
       // A server that no longer says what it has may have forgotten the session, or be a proxy whose own server has ended, and tell it in an answer as any other.
       const mayHaveForgotten = isRefusal(error) && !isLost(error);
       if (link !== undefined && (this.listed === undefined || mayHaveForgotten)) await this.leave(link);
-      if (this.listed !== undefined) return this.listed;
-      if (error instanceof NotReached) throw error;
-      const unread = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
-      const why = link?.isTooLong() === true ? ENDED_FOR_LENGTH : unread;
-      const isStrange = knowsNone || isOf(error, SdkErrorCode.InvalidResult);
-      const strange = isStrange ? whyNotUnderstood(error) : undefined;
-      const refused =
-        isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
-      const answered = whyNotTaken(error) ?? whyFailed(error);
-      const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
-      throw new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
+      if (this.listed === undefined) throw error instanceof NotReached ? error : this.unlisted(error, link);
     }
     return this.listed;
+  }
+
+  /** Why a server that was asked has not said which tools it has. */
+  private unlisted(error: unknown, link: Link | undefined): NotReached {
+    const unread = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
+    const why = link?.isTooLong() === true ? ENDED_FOR_LENGTH : unread;
+    const isStrange = knowsNoTools(error) || isOf(error, SdkErrorCode.InvalidResult);
+    const strange = isStrange ? whyNotUnderstood(error) : undefined;
+    const refused = isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
+    const answered = whyNotTaken(error) ?? whyFailed(error);
+    const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
+    return new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
   }
 
   private async callTool(
@@ -380,6 +381,10 @@ export class Connection {
   clean(text: string): string {
     return withoutSecrets(text, this.secrets);
   }
+}
+
+function knowsNoTools(error: unknown): boolean {
+  return isRefusal(error) && error.code === METHOD_NOT_FOUND;
 }
 
 function patienceWith(server: McpServer): number {
