@@ -1,4 +1,5 @@
 import type { Config } from "../../config.js";
+import type { RunFacts, StoreReader } from "../../contract/reads.js";
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../report/below-in-store.js";
 import { isNobodyThere, lookAround, noStoreWords, whereAsked } from "../session/environment.js";
@@ -26,9 +27,7 @@ export async function statusCommand(runId: string, options: JsonChoice): Promise
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   const files = found?.ok === true ? found.value : undefined;
   const filed = files && reportFromStore(files);
-  // One that the store does not know may be opened only now, or have failed before it was; one that has failed may have been let go on since.
-  const isAsked = filed?.phase !== "completed";
-  const isServing = config.temporal !== undefined || (isAsked && (await isTemporalThere(config, store)));
+  const isServing = await isServed(config, store, filed);
   const told = isServing
     ? await toldByTemporal(config, store, runId, filed)
     : await toldByFiles(store, filed);
@@ -36,12 +35,26 @@ export async function statusCommand(runId: string, options: JsonChoice): Promise
     throw found?.ok === false
       ? notFound(runId, found.error, isServing || !isTemporalSilent(store))
       : noSuchRun(runId, true, whereAsked(config, store));
-  const isBelowTold = told.isOfFiles && here !== undefined && files !== undefined;
-  const below = isBelowTold ? await belowInStore(here, files) : undefined;
+  const below = told.isOfFiles ? await belowHere(here, files) : undefined;
   const report = { ...told.report, ...defined({ problem: filed?.problem, below }) };
   if (options.json === true) printJson(report);
   else printReport(report, files?.projectRoot ?? told.projectRoot, told.webUi);
   return report.problem === undefined ? EXIT.done : EXIT.failed;
+}
+
+/** Whether there is a Temporal to be asked, and anything to ask it. */
+async function isServed(
+  config: Config,
+  store: Store | undefined,
+  filed: RunReport | undefined,
+): Promise<boolean> {
+  if (config.temporal !== undefined) return true;
+  // One that the store does not know may be opened only now, or have failed before it was; one that has failed may have been let go on since.
+  return filed?.phase !== "completed" && (await isTemporalThere(config, store));
+}
+
+async function belowHere(here: StoreReader | undefined, files: RunFacts | undefined) {
+  return here === undefined || files === undefined ? undefined : belowInStore(here, files);
 }
 
 interface Told {

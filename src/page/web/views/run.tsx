@@ -112,29 +112,40 @@ function RunFacts({ description, standing, now }: PartProps) {
   const { row, times } = description;
   const begun = Date.parse(times.startedAt ?? row.startedAt);
   const end = times.endedAt === undefined ? now : Date.parse(times.endedAt);
-  const usage = standing?.usage;
-  const model = standing?.model;
-  const modelName =
-    model?.answeredBy?.name ?? model?.answeredBy?.model ?? model?.chain[0]?.name ?? model?.chain[0]?.model;
+  const model = modelNameOf(standing?.model);
   return (
     <Facts
       facts={[
         ["At", visibleLine(standing?.nodeId ?? row.nodeId ?? "–")],
         [times.endedAt === undefined ? "For" : "Took", duration(end - begun)],
         ...(times.endedAt === undefined ? [] : [["Ended", ago(times.endedAt, now)] as const]),
-        ["Model turns", usage === undefined ? "–" : usage.modelTurns.toLocaleString()],
-        ["Tool calls", usage === undefined ? "–" : usage.toolCalls.toLocaleString()],
-        [
-          "Tokens in + out",
-          usage === undefined
-            ? "–"
-            : `${usage.estimated === true ? "~" : ""}${amount(usage.promptTokens)} + ${amount(usage.completionTokens)}`,
-        ],
-        ...(usage === undefined || usage.cost === 0 ? [] : [["Cost", cost(usage.cost)] as const]),
-        ...(modelName === undefined ? [] : [["Model", visibleLine(modelName)] as const]),
+        ...usageFacts(standing?.usage),
+        ...(model === undefined ? [] : [["Model", visibleLine(model)] as const]),
       ]}
     />
   );
+}
+
+function usageFacts(usage: RunStanding["usage"] | undefined): readonly (readonly [string, string])[] {
+  if (usage === undefined)
+    return [
+      ["Model turns", "–"],
+      ["Tool calls", "–"],
+      ["Tokens in + out", "–"],
+    ];
+  const tokens = `${amount(usage.promptTokens)} + ${amount(usage.completionTokens)}`;
+  return [
+    ["Model turns", usage.modelTurns.toLocaleString()],
+    ["Tool calls", usage.toolCalls.toLocaleString()],
+    ["Tokens in + out", usage.estimated === true ? `~${tokens}` : tokens],
+    ...(usage.cost === 0 ? [] : [["Cost", cost(usage.cost)] as const]),
+  ];
+}
+
+/** What answered last, else what is asked first. */
+function modelNameOf(model: RunStanding["model"]): string | undefined {
+  const { name, model: own } = model?.answeredBy ?? model?.chain[0] ?? {};
+  return name ?? own;
 }
 
 interface TabsProps {
