@@ -5,9 +5,10 @@ import type { RunRef } from "../core/run/run-ref.js";
 import { agentPlace } from "../core/bundle/agent-place.js";
 import { pickCommand } from "../core/bundle/bundle-agent.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import type { Roots } from "../store/roots/roots.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
-import { loadAgent } from "../tools/bundle/bundle-agent-file.js";
+import { loadPermittedAgent } from "../tools/bundle/bundle-agent-file.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { permittedBundle } from "../tools/bundle/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
@@ -42,7 +43,10 @@ export async function openBundleRun(
       projectRoot,
       bundleRoot,
       workflowPath,
-      workflowRef: workflowNameOf((await picked(agentFile, input.input)) ?? workflowPath, bundleRoot),
+      workflowRef: workflowNameOf(
+        (await picked(store.roots, agentFile, input.input)) ?? workflowPath,
+        bundleRoot,
+      ),
       activeAgentId,
       ...defined({ coreRoot, agentFile, sessionId, outputRoot }),
     }),
@@ -63,8 +67,8 @@ export async function openBundleRun(
 }
 
 /** The workflow that the first words pick of the agent's menu. An agent that cannot be read is told of where its session is opened. */
-async function picked(agentFile: string | undefined, words = ""): Promise<string | undefined> {
-  const agent = agentFile === undefined ? undefined : await loadAgent(agentFile);
+async function picked(roots: Roots, agentFile: string | undefined, words = ""): Promise<string | undefined> {
+  const agent = agentFile === undefined ? undefined : await loadPermittedAgent(roots, agentFile);
   return agent?.ok === true ? pickCommand(agent.value, words)?.workflow : undefined;
 }
 

@@ -21,10 +21,12 @@ export async function forkPointOf(
   const named = asked.project === undefined ? await store.runs.projectRoot(run.projectId) : ok(asked.project);
   const permitted = named.ok ? store.roots.permit(named.value, "write") : named;
   if (!permitted.ok) return permitted;
-  const project = await resolveProject(permitted.value.path);
+  const { path: projectRoot, identity: projectIdentity } = permitted.value;
+  const project = await resolveProject(projectRoot);
   if (!project.ok) return project;
   const place = {
-    projectRoot: project.value.root,
+    projectRoot,
+    projectIdentity,
     lockDir: store.lockDir,
     keepOut: store.roots.keepOut,
   };
@@ -33,7 +35,7 @@ export async function forkPointOf(
     runId: run.runId,
     visit: boundary.visit,
     nodeId: boundary.next,
-    projectRoot: project.value.root,
+    projectRoot,
     isElsewhere: project.value.projectId !== run.projectId,
     files,
   });

@@ -1,7 +1,7 @@
 import { type Result, ok } from "../core/errors.js";
 import { unlessUnreadNow } from "../core/system-code.js";
 import { plainProjectPath } from "../core/tools/alias-path.js";
-import { standingManifest } from "../store/runs/bundle-session.js";
+import { sessionDir, standingManifest } from "../store/runs/bundle-session.js";
 import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
@@ -19,7 +19,7 @@ export async function recordedArtifacts(
     const listed = (await listedArtifacts(files)).map((path) => [plainProjectPath(path), null] as const);
     return ok(new Map([...listed, ...(await writtenIn(files))]));
   }
-  const manifest = await standingManifest(bundle);
+  const manifest = await standingManifest(sessionDir(bundle));
   if (!manifest.ok) return manifest;
   const saved = manifest.value?.runId === runId ? manifest.value.files : [];
   return ok(new Map(saved.map(({ path }) => [path, null])));

@@ -127,7 +127,7 @@ async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFile
 
 /** A bundle run has no state document: its manifest says what it has saved. */
 async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
-  const manifest = await standingManifest(bundle);
+  const manifest = await standingManifest(sessionDir(bundle));
   const own = manifest.ok && manifest.value?.runId === run.runId ? manifest.value.files : [];
   return {
     currentNodeId: BUNDLE_NODE,

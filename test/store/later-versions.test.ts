@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { NO_LOCK } from "../../src/store/disk/fenced-lock.js";
-import { markSessionFolder, openSessionFolder } from "../../src/store/runs/bundle-session.js";
+import { markSessionFolder, openSessionFolder, sessionDir } from "../../src/store/runs/bundle-session.js";
 import { Conversation } from "../../src/store/runs/conversation.js";
 import { RunIndex } from "../../src/store/runs/run-index.js";
 import { RunRequestFile } from "../../src/store/runs/run-request.js";
@@ -73,7 +73,7 @@ describe("what a later version has written beside what is known here stays where
     await openSessionFolder(place, { ...said, status: "running", outputs: [], files: [] });
     await add(LATER, "s", "manifest.json");
     await add({ files: [{ path: "x", size: 1, sha256: "0", savedAt: at, ...LATER }] }, "s", "manifest.json");
-    await markSessionFolder(place, "complete", AT, NO_LOCK);
+    await markSessionFolder(sessionDir(place), "complete", AT, NO_LOCK);
     expect(await json("s", "manifest.json")).toMatchObject({
       ...LATER,
       status: "complete",

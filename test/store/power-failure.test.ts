@@ -17,6 +17,7 @@ import {
   markSessionFolder,
   openSessionFolder,
   recordSessionFile,
+  sessionDir,
 } from "../../src/store/runs/bundle-session.js";
 import { copyEarlierFiles } from "../../src/store/runs/earlier-files.js";
 import { RunIndex } from "../../src/store/runs/run-index.js";
@@ -145,9 +146,9 @@ describe("what somebody has written who died before its name was durable is so b
         const place = { outputRoot: join(world.dir, "sessions"), sessionId: "s" };
         await sound(() => openSessionFolder(place, MANIFEST));
         const file = { path: "out.md", size: 1, sha256: "0".repeat(64), savedAt: MANIFEST.createdAt };
-        const marked = () => markSessionFolder(place, "complete", new Date(), NO_LOCK);
-        if (power.fails === "") await recordSessionFile(place, file, NO_LOCK);
-        else await expect(recordSessionFile(place, file, NO_LOCK)).rejects.toThrow("EIO");
+        const marked = () => markSessionFolder(sessionDir(place), "complete", new Date(), NO_LOCK);
+        if (power.fails === "") await recordSessionFile(sessionDir(place), file, NO_LOCK);
+        else await expect(recordSessionFile(sessionDir(place), file, NO_LOCK)).rejects.toThrow("EIO");
         return valueOf(await marked());
       },
     ],

@@ -3,10 +3,10 @@ import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
-import { type Result, fail, ok } from "../../core/errors.js";
+import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { makeDurable } from "../disk/make-folders.js";
-import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
+import { readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { isDenied, requireSystemCode, systemCode, unreadNow } from "../../core/system-code.js";
 import { notMade } from "./not-made.js";
@@ -89,7 +89,7 @@ export async function openSessionFolder(
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
-  const known = await standingManifest(place);
+  const known = await standingManifest(final);
   if (!known.ok) return known;
   if (known.value?.runId !== manifest.runId) {
     return fail(
@@ -117,19 +117,21 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Fault: `E_INTERNAL` when the manifest is missing or damaged, or cannot be read now. */
-export async function readManifest(place: SessionPlace): Promise<Result<SessionManifest>> {
-  const found = await standingManifest(place);
+export async function readManifest(dir: string): Promise<Result<SessionManifest>> {
+  const found = await standingManifest(dir);
   if (!found.ok) return found;
-  return found.value === undefined
-    ? fail("E_INTERNAL", `${MANIFEST} is missing or damaged.`)
-    : ok(found.value);
+  return found.value === undefined ? noManifest() : ok(found.value);
+}
+
+export function noManifest(): Failed {
+  return fail("E_INTERNAL", `${MANIFEST} is missing or damaged.`);
 }
 
 /** Undefined where it is missing, damaged or no file of ours. Fault: `E_INTERNAL` when it cannot be read now: then nobody knows. */
-export async function standingManifest(place: SessionPlace): Promise<Result<SessionManifest | undefined>> {
+export async function standingManifest(dir: string): Promise<Result<SessionManifest | undefined>> {
   let bytes: Buffer;
   try {
-    bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
+    bytes = await readOwnFile(join(dir, MANIFEST_NAME), MAX_MANIFEST_BYTES);
   } catch (error) {
     const code = requireSystemCode(error);
     return NO_MANIFEST.has(code) ? ok(undefined) : fail("E_INTERNAL", unreadNow(MANIFEST, code));
@@ -143,11 +145,11 @@ export async function standingManifest(place: SessionPlace): Promise<Result<Sess
 
 /** Changes the manifest; the caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
 async function changeManifest(
-  place: SessionPlace,
+  dir: string,
   lock: HeldLock,
   change: (manifest: SessionManifest) => SessionManifest,
 ): Promise<Result<SessionManifest>> {
-  const known = await readManifest(place);
+  const known = await readManifest(dir);
   if (!known.ok) return known;
   const next = change(known.value);
   if (next.files.length > MAX_FILES) {
@@ -160,7 +162,6 @@ async function changeManifest(
       "The names of the session's files are too long together. Save under a shorter one, or put more into one file.",
     );
   }
-  const dir = sessionDir(place);
   if (next !== known.value) await writeManifest(dir, next, lock);
   else await syncDirectory(dir); // who wrote it may have died first
   return ok(next);
@@ -168,11 +169,11 @@ async function changeManifest(
 
 /** Adds or replaces a file's entry. The caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
 export function recordSessionFile(
-  place: SessionPlace,
+  dir: string,
   file: SessionFile,
   lock: HeldLock,
 ): Promise<Result<SessionManifest>> {
-  return changeManifest(place, lock, (manifest) => {
+  return changeManifest(dir, lock, (manifest) => {
     const same = manifest.files.find(({ path }) => path === file.path);
     if (same?.sha256 === file.sha256) return manifest;
     const files = manifest.files.map((known) => (known.path === file.path ? file : known));
@@ -182,12 +183,12 @@ export function recordSessionFile(
 
 /** Says how a session stands; a complete one stays so. The caller holds the run's lock. Fault: `E_INTERNAL`. */
 export function markSessionFolder(
-  place: SessionPlace,
+  dir: string,
   status: SessionStatus,
   now: Date,
   lock: HeldLock,
 ): Promise<Result<SessionManifest>> {
-  return changeManifest(place, lock, (manifest) => {
+  return changeManifest(dir, lock, (manifest) => {
     if (manifest.status === "complete" || manifest.status === status) return manifest;
     const at = now.toISOString();
     return { ...manifest, status, updatedAt: at, ...(status === "complete" ? { completedAt: at } : {}) };
@@ -195,9 +196,8 @@ export function markSessionFolder(
 }
 
 /** Ends what a holder of the run's lock before us may still be about to write. The caller holds the lock. */
-export function endManifestWrites(place: SessionPlace): void {
-  const dir = sessionDir(place);
-  if (isOwnFolder(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
+export function endManifestWrites(dir: string): void {
+  removeTemporaries(join(dir, MANIFEST_NAME));
 }
 
 async function writeManifest(

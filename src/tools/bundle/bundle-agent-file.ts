@@ -11,7 +11,10 @@ import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
 import { writtenText } from "../../core/written-text.js";
+import type { FileIdentity } from "../../store/roots/root-places.js";
+import type { Roots } from "../../store/roots/roots.js";
 import { asYaml } from "./bundle-preload.js";
+import { permittedAgent } from "./bundle-roots.js";
 import { readSmallFile } from "./small-file.js";
 
 const MAX_AGENT_BYTES = 1024 * 1024;
@@ -20,9 +23,12 @@ const MAX_AGENT_BYTES = 1024 * 1024;
  * Reads the agents of a file: one in the XML-in-Markdown form, one of a module's source (`*.agent.yaml`), or those of an
  * `agents.json` of format 1.1. Faults: `E_AGENT_NOT_FOUND`, `E_SCHEMA_VALIDATION`, `E_INTERNAL` where it cannot be read now.
  */
-export async function readAgentFile(path: string): Promise<Result<readonly [BundleAgent, ...BundleAgent[]]>> {
+export async function readAgentFile(
+  path: string,
+  identity?: FileIdentity,
+): Promise<Result<readonly [BundleAgent, ...BundleAgent[]]>> {
   const name = basename(path);
-  const bytes = await readSmallFile(path, excerpt(name), MAX_AGENT_BYTES);
+  const bytes = await readSmallFile(path, excerpt(name), MAX_AGENT_BYTES, identity);
   if (!bytes.ok) return bytes;
   const written =
     bytes.value === undefined
@@ -56,10 +62,18 @@ function readAgentsJson(name: string, text: string): Result<readonly [BundleAgen
   );
 }
 
-/** The agent a run works with: the only one of a file, or the one named after a `#`. */
-export async function loadAgent(agentFile: string): Promise<Result<BundleAgent>> {
+/** The agent of a file that runs may open. Faults as of `loadAgent`, and `E_SANDBOX_VIOLATION`. */
+export async function loadPermittedAgent(roots: Roots, agentFile: string): Promise<Result<BundleAgent>> {
+  const permitted = permittedAgent(roots, agentFile);
+  return permitted.ok ? loadAgent(permitted.value.path, permitted.value.identity) : permitted;
+}
+
+/**
+ * The agent a run works with: the only one of a file, or the one named after a `#`. `identity` is what the file was when it was permitted.
+ */
+export async function loadAgent(agentFile: string, identity?: FileIdentity): Promise<Result<BundleAgent>> {
   const { path, agent: wanted } = agentPlace(agentFile);
-  const agents = await readAgentFile(path);
+  const agents = await readAgentFile(path, identity);
   if (!agents.ok) return agents;
   const names = agents.value.map((agent) => agent.name);
   const found = wanted === undefined ? agents.value[0] : agents.value.find(({ name }) => name === wanted);

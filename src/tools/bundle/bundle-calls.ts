@@ -4,15 +4,17 @@ import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
 import type { Fault } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
 import { formatAliasPath } from "../../core/tools/alias-path.js";
-import { type SessionPlace, recordSessionFile } from "../../store/runs/bundle-session.js";
+import { recordSessionFile } from "../../store/runs/bundle-session.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { preloadResult, preloadWorkflow } from "./bundle-preload.js";
+import { onSessionFolder } from "./bundle-runs.js";
 import { outsideSession, readTextFile } from "./bundle-read.js";
 import type { BundlePlace } from "./bundle-workspace.js";
 import { Refusal } from "../sandbox/faults.js";
 import { runOnPath } from "../sandbox/run-on-path.js";
+import { mountOf } from "../sandbox/workspace.js";
 import type { PlannedWrite } from "../files/replace-file.js";
 import { writeText } from "../files/write.js";
 
@@ -22,7 +24,6 @@ export interface BundleEnvironment {
   /** Of the run, for a call that has an effect. */
   readonly lock: HeldLock;
   readonly place: BundlePlace;
-  readonly session: SessionPlace;
   readonly now: Date;
 }
 
@@ -127,7 +128,7 @@ async function saveOutput(
 }
 
 async function record(
-  { session, now, lock }: BundleEnvironment,
+  { place, now, lock }: BundleEnvironment,
   write: PlannedWrite,
 ): Promise<Fault | undefined> {
   const file = {
@@ -136,6 +137,7 @@ async function record(
     sha256: write.sha256After,
     savedAt: now.toISOString(),
   };
-  const recorded = await recordSessionFile(session, file, lock);
+  const { root: path, identity } = mountOf(place.workspace, SESSION_BASE);
+  const recorded = await onSessionFolder({ path, identity }, (dir) => recordSessionFile(dir, file, lock));
   return recorded.ok ? undefined : recorded.error;
 }

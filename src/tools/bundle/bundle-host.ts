@@ -77,6 +77,6 @@ async function attempt(
   const place = await runs.openPlace(found, true);
   if (!place.ok) return refusedCall(place.error);
   const now = knowledge.now === undefined ? new Date() : new Date(knowledge.now);
-  const environment = { lock, files: found.files, place: place.value, session: found.bundle, now };
+  const environment = { lock, files: found.files, place: place.value, now };
   return runBundleCall(environment, request.toolCallId, call.value);
 }

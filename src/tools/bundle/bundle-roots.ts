@@ -24,7 +24,7 @@ export function permittedBundle(roots: Roots, named: NamedRoots): Result<NamedRo
     projectRoot: pathOf(roots.permit(named.projectRoot, "write")),
     bundleRoot: pathOf(roots.permit(named.bundleRoot, "read")),
     coreRoot: unless(named.coreRoot, (path) => pathOf(roots.permit(path, "read"))),
-    agentFile: unless(named.agentFile, (path) => permittedAgent(roots, path)),
+    agentFile: unless(named.agentFile, (path) => pathOf(permittedAgent(roots, path))),
     outputRoot: unless(named.outputRoot, (path) => pathOf(roots.permit(path, "write", { kind: "maybe" }))),
   };
   const paths: Record<string, string> = {};
@@ -47,12 +47,14 @@ function pathOf(permitted: Result<PermittedRoot>): Result<string> {
   return permitted.ok ? ok(permitted.value.path) : permitted;
 }
 
-/** The real path of an agent's file, with the agent that is named in it. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND`. */
-export function permittedAgent(roots: Roots, agentFile: string): Result<string> {
+/** An agent's file, its path with the agent that is named in it. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND`. */
+export function permittedAgent(roots: Roots, agentFile: string): Result<PermittedRoot> {
   const { path, agent } = agentPlace(agentFile);
   const permitted = roots.permit(path, "read", { kind: "file" });
-  if (permitted.ok)
-    return ok(agent === undefined ? permitted.value.path : `${permitted.value.path}#${agent}`);
+  if (permitted.ok) {
+    const { path: real, identity } = permitted.value;
+    return ok({ path: agent === undefined ? real : `${real}#${agent}`, identity });
+  }
   if (permitted.error.code !== "E_PROJECT_INVALID") return permitted;
   return fail("E_AGENT_NOT_FOUND", `The agent file ${excerpt(basename(path))} cannot be read.`);
 }

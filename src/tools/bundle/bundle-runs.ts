@@ -1,16 +1,22 @@
 import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
+import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
+import { SESSION_BASE } from "../../core/bundle/bundle-path.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { NewestKept } from "../../core/newest-kept.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { type FileIdentity, realPathNow, saidNow, sameIdentity } from "../../store/roots/root-places.js";
-import { sessionDir } from "../../store/runs/bundle-session.js";
+import { noManifest, sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
-import { permittedAgent } from "./bundle-roots.js";
+import type { PermittedRoot } from "../../store/roots/roots.js";
+import { pinRoot } from "../sandbox/resolve.js";
+import { runOnPath } from "../sandbox/run-on-path.js";
+import { platformPins } from "../sandbox/workspace.js";
+import { loadPermittedAgent } from "./bundle-agent-file.js";
 import { earlierOutputs } from "./earlier-outputs.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
 
@@ -30,12 +36,12 @@ export interface BundleRuns {
   /** Real path. Fault: `E_PROJECT_INVALID`. */
   projectRoot(found: BundleRun): Promise<Result<string>>;
   /**
-   * Whether the run's roots are those that it may open, and what they were. Faults, for the operator: `E_SANDBOX_VIOLATION`,
+   * Whether the run's roots are those that it may open; its session folder as it was then. Faults, for the operator: `E_SANDBOX_VIOLATION`,
    * `E_PROJECT_INVALID`.
    */
-  permit(found: BundleRun): Promise<Result<undefined>>;
-  /** The run's agent file, if it has one. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND` for one that is gone. */
-  permitAgent(found: BundleRun): Result<string | undefined>;
+  permit(found: BundleRun): Promise<Result<PermittedRoot>>;
+  /** The run's agent, if it has one. Faults: `E_SANDBOX_VIOLATION`, and those of `readAgentFile`. */
+  loadAgent(found: BundleRun): Promise<Result<BundleAgent | undefined>>;
   /** What earlier runs of its project have saved, in variable form; nothing where the store cannot say. */
   earlierOutputs(found: BundleRun): Promise<readonly string[]>;
   /**
@@ -51,11 +57,10 @@ export function bundleRuns(store: Store, protectedPaths?: ProtectedPaths): Bundl
     projectRoot: ({ run }) => store.runs.projectRoot(run.projectId),
     async permit(found) {
       const permitted = await permitRun(store, found);
-      return permitted.ok ? ok(undefined) : permitted;
+      return permitted.ok ? ok(permitted.value.session) : permitted;
     },
-    permitAgent({ bundle }) {
-      const { agentFile } = bundle;
-      return agentFile === undefined ? ok(undefined) : permittedAgent(store.roots, agentFile);
+    async loadAgent({ bundle: { agentFile } }) {
+      return agentFile === undefined ? ok(undefined) : loadPermittedAgent(store.roots, agentFile);
     },
     async earlierOutputs({ run }) {
       const root = await store.runs.projectRoot(run.projectId);
@@ -142,6 +147,19 @@ async function openPlace(
   const options = { lockDir: store.lockDir, keepOut: store.roots.keepOut, identities, protectedPaths };
   const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
   return openBundlePlace(roots, { ...options, ...writer });
+}
+
+/**
+ * Holds a session folder as it was when it was permitted, for an action by a path to exactly that one. Faults: `E_INTERNAL` where none is
+ * there, `E_SANDBOX_VIOLATION` where another one is by now.
+ */
+export async function onSessionFolder<T>(
+  { path: root, identity }: PermittedRoot,
+  action: (dir: string) => Promise<Result<T>>,
+): Promise<Result<T>> {
+  if (identity === undefined) return noManifest();
+  const held = await runOnPath(SESSION_BASE, "read", async () => pinRoot(platformPins(), { root, identity }));
+  return held.ok ? action(held.value.at).finally(held.value.close) : held;
 }
 
 /** A link in its place would lead all writes elsewhere. Fault: `E_INTERNAL` where the system does not say it now. */

@@ -8,7 +8,6 @@ import type { Intent } from "../../core/prompt/shells.js";
 import { formatAliasPath } from "../../core/tools/alias-path.js";
 import {
   type SessionManifest,
-  type SessionPlace,
   type SessionStatus,
   endManifestWrites,
   markSessionFolder,
@@ -17,11 +16,10 @@ import {
 } from "../../store/runs/bundle-session.js";
 import type { ModelCall } from "../../core/tools/model-call.js";
 import type { PlainMessage } from "../../store/runs/conversation.js";
-import type { RunFiles } from "../../store/runs/run-files.js";
-import { loadAgent } from "./bundle-agent-file.js";
 import { workflowPath } from "./bundle-calls.js";
+import type { PermittedRoot } from "../../store/roots/roots.js";
 import { preloadWorkflow } from "./bundle-preload.js";
-import { type BundleRun, type BundleRuns, staysInProject } from "./bundle-runs.js";
+import { type BundleRun, type BundleRuns, onSessionFolder, staysInProject } from "./bundle-runs.js";
 
 /** Where the model is asked and answered in a bundle run: it has no nodes. */
 export const BUNDLE_NODE = "workflow";
@@ -76,25 +74,26 @@ export interface BeginOptions {
 export function bundleSessions(runs: BundleRuns): BundleSessions {
   async function onSession<T>(
     runId: string,
-    action: (session: SessionPlace, files: RunFiles) => Promise<Result<T>>,
+    action: (dir: string, found: BundleRun) => Promise<Result<T>>,
     execution?: number,
   ): Promise<Result<T>> {
-    const found = await permittedRun(runs, runId, execution);
-    return found.ok ? action(found.value.bundle, found.value.files) : found;
+    const permitted = await permittedRun(runs, runId, execution);
+    if (!permitted.ok) return permitted;
+    const { found, session } = permitted.value;
+    return onSessionFolder(session, (dir) => action(dir, found));
   }
 
   return {
     openSession: (runId, options) => openSession(runs, runId, options),
-    async begin(runId, options) {
-      const found = await permittedRun(runs, runId);
-      if (!found.ok) return found;
-      const manifest = await readManifest(found.value.bundle);
-      if (!manifest.ok) return manifest;
-      const agent = await agentOf(runs, found.value);
-      if (!agent.ok) return agent;
-      const earlier = await runs.earlierOutputs(found.value);
-      return ok(beginning(agent.value, { ...manifest.value, earlier }, options));
-    },
+    begin: (runId, options) =>
+      onSession(runId, async (dir, found) => {
+        const manifest = await readManifest(dir);
+        if (!manifest.ok) return manifest;
+        const agent = await runs.loadAgent(found);
+        if (!agent.ok) return agent;
+        const earlier = await runs.earlierOutputs(found);
+        return ok(beginning(agent.value, { ...manifest.value, earlier }, options));
+      }),
     async judgeAnswer(runId, text) {
       const manifest = await onSession(runId, readManifest);
       if (!manifest.ok) return manifest;
@@ -105,29 +104,33 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
     markSession: (runId, status, now, execution) =>
       onSession(
         runId,
-        (session, files) => files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
+        (dir, { files }) => files.whileStateIsMine((lock) => markSessionFolder(dir, status, now, lock)),
         execution,
       ),
-    checkRoots: (runId) => onSession(runId, async () => ok(undefined)),
+    async checkRoots(runId) {
+      const permitted = await permittedRun(runs, runId);
+      return permitted.ok ? ok(undefined) : permitted;
+    },
     async fenceSession(runId, execution) {
       await onSession(
         runId,
-        async (session, files) => ok(await files.whileStateIsMine(async () => endManifestWrites(session))),
+        async (dir, { files }) => ok(await files.whileStateIsMine(async () => endManifestWrites(dir))),
         execution,
       );
     },
   };
 }
 
-/** A run whose roots may be opened: its session lies in one, and its agent. */
+/** A run whose roots may be opened: its session lies in one. */
 async function permittedRun(
   runs: BundleRuns,
   runId: string,
   execution?: number,
-): ReturnType<BundleRuns["find"]> {
+): Promise<Result<{ readonly found: BundleRun; readonly session: PermittedRoot }>> {
   const found = await runs.find(runId, execution);
-  const permitted = found.ok ? await runs.permit(found.value) : found;
-  return permitted.ok ? found : permitted;
+  if (!found.ok) return found;
+  const session = await runs.permit(found.value);
+  return session.ok ? ok({ found: found.value, session: session.value }) : session;
 }
 
 async function openSession(
@@ -135,17 +138,18 @@ async function openSession(
   runId: string,
   { input = "", now }: { readonly input?: string; readonly now: Date },
 ): Promise<Result<SessionManifest>> {
-  const found = await permittedRun(runs, runId);
-  if (!found.ok) return found;
-  const { bundle } = found.value;
+  const permitted = await permittedRun(runs, runId);
+  if (!permitted.ok) return permitted;
+  const { found, session } = permitted.value;
+  const { bundle } = found;
   // A session that is open stays what it is, whatever has become of the agent and the workflow's files since.
-  const known = await readManifest(bundle);
+  const known = await onSessionFolder(session, readManifest);
   if (known.ok && known.value.runId === runId) return openSessionFolder(bundle, known.value);
-  const agent = await agentOf(runs, found.value);
+  const agent = await runs.loadAgent(found);
   if (!agent.ok) return agent;
-  const place = await runs.openPlace(found.value, false);
+  const place = await runs.openPlace(found, false);
   if (!place.ok) return place;
-  const project = await runs.projectRoot(found.value);
+  const project = await runs.projectRoot(found);
   if (!project.ok) return project;
   if (!staysInProject(project.value, bundle.outputRoot)) {
     const sentence =
@@ -176,12 +180,6 @@ async function openSession(
     outputs: preload.value.outputs.map((output) => ({ ...output })),
     files: [],
   });
-}
-
-async function agentOf(runs: BundleRuns, found: BundleRun): Promise<Result<BundleAgent | undefined>> {
-  const permitted = runs.permitAgent(found);
-  if (!permitted.ok || permitted.value === undefined) return permitted.ok ? ok(undefined) : permitted;
-  return loadAgent(permitted.value);
 }
 
 function beginning(

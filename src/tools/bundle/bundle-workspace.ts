@@ -1,12 +1,15 @@
-import { basename, join } from "node:path";
-import type { BundleLayout } from "../../core/bundle/bundle-path.js";
+import { basename } from "node:path";
+import type { BundleLayout, BundlePath } from "../../core/bundle/bundle-path.js";
 import type { PathVariable } from "../../core/tools/alias-path.js";
 import { type Result, ok } from "../../core/errors.js";
+import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { writtenText } from "../../core/written-text.js";
 import { MANIFEST_NAME } from "../../store/runs/bundle-session.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
 import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "../../core/tools/name-rules.js";
 import { type Mount, type Workspace, type Writer, openMounts } from "../sandbox/workspace.js";
+import { Refusal } from "../sandbox/faults.js";
+import { resolveExisting } from "../sandbox/resolve.js";
 import { readSmallFile } from "./small-file.js";
 
 /** The host directories of a bundle run. */
@@ -72,25 +75,38 @@ export async function openBundlePlace(
   if (session !== undefined) {
     mounts.set("session-folder", mount(session.dir, { writable: true, reserved: [MANIFEST_NAME] }));
   }
-  const names = await bundleNames(bundleRoot);
+  const workspace = openMounts(mounts, options.lockDir, options.writer);
+  const names = await bundleNames(workspace, bundleRoot);
   if (!names.ok) return names;
   const layout: BundleLayout = {
     bundleNames: names.value,
     hasCore: coreRoot !== undefined,
     ...(session === undefined ? {} : { sessionId: session.sessionId }),
   };
-  return ok({ workspace: openMounts(mounts, options.lockDir, options.writer), layout });
+  return ok({ workspace, layout });
 }
 
-const MODULE_FILE = "module.yaml";
+const MODULE_FILE: BundlePath = { mount: "bundle-root", segments: ["module.yaml"] };
 const MAX_MODULE_BYTES = 1024 * 1024;
 
 /** The directory's name, and the one that a module's source declares: an installer puts it under that. */
-async function bundleNames(bundleRoot: string): Promise<Result<readonly string[]>> {
-  const bytes = await readSmallFile(join(bundleRoot, MODULE_FILE), MODULE_FILE, MAX_MODULE_BYTES);
+async function bundleNames(workspace: Workspace, bundleRoot: string): Promise<Result<readonly string[]>> {
+  const bytes = await moduleBytes(workspace);
   if (!bytes.ok) return bytes;
   const written = writtenText(bytes.value ?? new Uint8Array());
   const text = "text" in written ? written.text : "";
   const code = /^code:\s*["']?([A-Za-z0-9._-]{1,64})["']?\s*(?:#.*)?$/m.exec(text.slice(0, 64 * 1024))?.[1];
   return ok(code === undefined ? [basename(bundleRoot)] : [basename(bundleRoot), code]);
+}
+
+/** Undefined where the bundle has no such file of its own. */
+async function moduleBytes(workspace: Workspace): Promise<Result<Uint8Array | undefined>> {
+  const [shown = ""] = MODULE_FILE.segments;
+  try {
+    const { entry } = resolveExisting(workspace, MODULE_FILE);
+    return await readSmallFile(entry.at, shown, MAX_MODULE_BYTES).finally(entry.close);
+  } catch (error) {
+    const code = error instanceof Refusal ? undefined : requireSystemCode(error);
+    return unreadFault(shown, code) ?? ok(undefined);
+  }
 }

@@ -20,9 +20,10 @@ export async function earlierOutputs(
     .toReversed();
   const found = new Map<string, string>();
   for (const session of sessions) {
-    const segments = relative(projectRoot, sessionDir(session)).split(sep);
+    const dir = sessionDir(session);
+    const segments = relative(projectRoot, dir).split(sep);
     if (segments.includes("..") || segments.some((name) => name.startsWith("."))) continue;
-    const manifest = await readManifest(session);
+    const manifest = await readManifest(dir);
     if (!manifest.ok) continue;
     for (const { path } of manifest.value.files) {
       const names = [...segments, ...path.split("/")];

@@ -5,7 +5,7 @@ import { type AliasPath, describeAliasPath, mountLabel } from "../../core/tools/
 import { identityOf, sameIdentity } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { type Access, protectingRulesIn } from "../../core/tools/name-rules.js";
-import { type PinnedEntry, pinIfPresent } from "./pinned-entry.js";
+import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import { type Mount, type Workspace, mountOf } from "./workspace.js";
 
 const MAX_LINKS = 40;
@@ -80,7 +80,7 @@ class Walk implements Trail {
     refuseNames(this.mount, path, path.segments, access);
     this.pending = path.segments.toReversed();
     this.isForbidden = forbiddenEntries(workspace, path);
-    this.entries = [pinRoot(workspace, this.mount)];
+    this.entries = [pinRoot(workspace.pins, this.mount)];
     if (!this.isForbidden(this.entries[0])) return;
     this.close();
     throw this.refusal("leads into a directory of the service.");
@@ -192,7 +192,7 @@ class Walk implements Trail {
 }
 
 /** The root as it was when the mount was made: one that took its place since is not opened. */
-function pinRoot({ pins }: Workspace, { root, identity }: Mount): PinnedEntry {
+export function pinRoot(pins: Pins, { root, identity }: Pick<Mount, "root" | "identity">): PinnedEntry {
   const entry = pins.root(root);
   if (identity === undefined || sameIdentity(identity, entry.stats)) return entry;
   entry.close();

@@ -7,6 +7,7 @@ import {
   markSessionFolder,
   readManifest,
   recordSessionFile,
+  sessionDir,
 } from "../../../src/store/runs/bundle-session.js";
 import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 
@@ -36,13 +37,15 @@ test("a session whose files have very long names stays one that can be read", as
   writeFileSync(join(outputRoot, "s", "manifest.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
   const codes: (string | undefined)[] = [];
   for (let index = 960; index < 1_000; index += 1) {
-    const recorded = await recordSessionFile(place, file(String(index)), NO_LOCK);
+    const recorded = await recordSessionFile(sessionDir(place), file(String(index)), NO_LOCK);
     codes.push(recorded.ok ? undefined : recorded.error.code);
   }
   expect(codes.at(-1)).toBe("E_WRITE_LIMIT");
   expect(new Set(codes)).toEqual(new Set([undefined, "E_WRITE_LIMIT"]));
-  expect(await readManifest(place)).toMatchObject({ ok: true });
-  expect(await markSessionFolder(place, "complete", new Date(AT), NO_LOCK)).toMatchObject({ ok: true });
+  expect(await readManifest(sessionDir(place))).toMatchObject({ ok: true });
+  expect(await markSessionFolder(sessionDir(place), "complete", new Date(AT), NO_LOCK)).toMatchObject({
+    ok: true,
+  });
   rmSync(outputRoot, { recursive: true });
 });
 
@@ -54,7 +57,7 @@ test.each([
   const outputRoot = mkdtempSync(join(tmpdir(), "session-"));
   mkdirSync(join(outputRoot, "s"));
   put(join(outputRoot, "s", "manifest.json"));
-  expect(await readManifest({ outputRoot, sessionId: "s" })).toMatchObject({
+  expect(await readManifest(join(outputRoot, "s"))).toMatchObject({
     error: { code: "E_INTERNAL", message: "{session-folder}/manifest.json is missing or damaged." },
   });
   rmSync(outputRoot, { recursive: true });

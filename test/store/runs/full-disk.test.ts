@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { openSessionFolder, readManifest } from "../../../src/store/runs/bundle-session.js";
+import { openSessionFolder, readManifest, sessionDir } from "../../../src/store/runs/bundle-session.js";
 import { defined } from "../../../src/core/defined.js";
 import { findForkPoint } from "../../../src/store/runs/fork-point.js";
 import { openStore } from "../../../src/store/store.js";
@@ -99,12 +99,12 @@ test("a manifest that cannot be read now is not said to be damaged, nor its sess
     code: "E_INTERNAL",
     message: expect.stringContaining("manifest.json cannot be read now (EMFILE)") as unknown,
   };
-  expect(await readManifest(place)).toMatchObject({ ok: false, error });
+  expect(await readManifest(sessionDir(place))).toMatchObject({ ok: false, error });
   expect(await openSessionFolder(place, MANIFEST)).toMatchObject({ ok: false, error });
   mkdirSync(join(place.outputRoot, "other"));
   const missing = { message: "{session-folder}/manifest.json is missing or damaged." };
   disk.trouble = undefined;
-  expect(await readManifest({ ...place, sessionId: "other" })).toMatchObject({ error: missing });
+  expect(await readManifest(sessionDir({ ...place, sessionId: "other" }))).toMatchObject({ error: missing });
 });
 
 test.each(PASSING)(

@@ -39,7 +39,7 @@ function refusing(
 }
 
 vi.mock("node:fs/promises", async (importOriginal) =>
-  refusing(await importOriginal(), ["lstat", "realpath", "readFile"], (call) => Promise.resolve().then(call)),
+  refusing(await importOriginal(), ["lstat", "realpath", "open"], (call) => Promise.resolve().then(call)),
 );
 vi.mock("node:fs", async (importOriginal) => refusing(await importOriginal(), ["openSync"]));
 
