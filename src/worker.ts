@@ -94,12 +94,12 @@ export interface RunningWorker {
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const { instruments = [] } = options;
-  const { protectedPaths, mcpServers = {} } = config.settings;
+  const { mcpServers = {} } = config.settings;
   const capacity = capacityOf(config);
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
   const external = await openExternalTools(store.dir, mcpServers, config.variable, options.tools ?? []);
-  const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
+  const toolHost = createToolHost({ store });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
@@ -108,10 +108,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const { connection, disconnect } = await connect(config, options);
   const seals = config.sealKeys?.writer !== undefined;
   const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
-  const place = {
-    store,
-    ...defined({ protectedPaths, signatures }),
-  };
+  const place = { store, ...defined({ signatures }) };
   let worker: Worker;
   try {
     const notifier = await notifierOf(config, connection, options.namespace, store);
@@ -126,7 +123,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       toolHost,
       ...defined({ external, watchCall: watchedCalls(instruments) }),
       ...(notifier === undefined ? {} : { announce: notifier.announce }),
-      bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
+      bundles: createBundleHost({ store }),
       longestModelTimeoutMs: config.longestModelTimeoutMs,
       model: watched(modelOf(options), instruments),
       ...(isOwn ? {} : { models: config.models }),

@@ -17,7 +17,7 @@ import type { RunMetadata } from "../store/runs/run-metadata.js";
 import type { RunBeginning } from "../store/runs/create-request.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
-import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
+import { compareFiles, forkPlace, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
 import { type OpenRunDeps, beginExecution, runRef, unopened, workflowOf } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 import { chooseModels } from "./run-models.js";
@@ -131,17 +131,8 @@ async function checkFiles(
 ): Promise<void> {
   const { projectId } = unwrap(await resolveProject(project.path));
   if (projectId === point.run.projectId || fork?.allowMissing === true) return;
-  const compared = await compareFiles(point, placeOf(store, project));
+  const compared = await compareFiles(point, forkPlace(store, project));
   unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
-}
-
-function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
-  return {
-    projectRoot: path,
-    projectIdentity: identity,
-    lockDir: store.lockDir,
-    keepOut: store.roots.keepOut,
-  };
 }
 
 /** The files of a fork that has another project. Throws `E_PRECONDITION_FAILED` for one that could not be written, where none may be missing. */
@@ -155,7 +146,7 @@ async function bringFiles(
   const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
   const restored = await restoreFiles(point, {
-    ...placeOf(store, project),
+    ...forkPlace(store, project),
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });

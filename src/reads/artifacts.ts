@@ -4,7 +4,6 @@ import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { type AliasPath, parseAliasPath } from "../core/tools/alias-path.js";
-import type { ProtectedPaths } from "../core/tools/name-rules.js";
 import { sha256 } from "../store/disk/sha256.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-metadata.js";
@@ -20,7 +19,6 @@ import { openRun } from "./run-facts.js";
 
 export interface ArtifactDeps {
   readonly store: Store;
-  readonly protectedPaths?: ProtectedPaths;
 }
 
 /** Larger files are listed without their hash. */
@@ -79,7 +77,7 @@ interface ArtifactPlace {
 }
 
 function openPlace(
-  { store, protectedPaths }: ArtifactDeps,
+  { store }: ArtifactDeps,
   { bundle }: RunMetadata,
   files: RunFiles,
   root: Result<string>,
@@ -92,7 +90,7 @@ function openPlace(
     projectIdentity: permitted.value.identity,
     lockDir: store.lockDir,
     keepOut: store.roots.keepOut,
-    ...(protectedPaths === undefined ? {} : { protectedPaths }),
+    protectedPaths: store.roots.protectedPaths,
   });
   return ok({ workspace, prefix: bundle === undefined ? [] : [bundle.sessionId] });
 }

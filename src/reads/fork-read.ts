@@ -4,7 +4,7 @@ import { type Result, ok } from "../core/errors.js";
 import { findForkPoint } from "../store/runs/fork-point.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { Store } from "../store/store.js";
-import { compareFiles } from "../tools/files/fork-files.js";
+import { compareFiles, forkPlace } from "../tools/files/fork-files.js";
 
 /**
  * Where a fork would begin, and how the project compares with what the run had written by then. The project has to be one that runs
@@ -21,16 +21,10 @@ export async function forkPointOf(
   const named = asked.project === undefined ? await store.runs.projectRoot(run.projectId) : ok(asked.project);
   const permitted = named.ok ? store.roots.permit(named.value, "write") : named;
   if (!permitted.ok) return permitted;
-  const { path: projectRoot, identity: projectIdentity } = permitted.value;
+  const { path: projectRoot } = permitted.value;
   const project = await resolveProject(projectRoot);
   if (!project.ok) return project;
-  const place = {
-    projectRoot,
-    projectIdentity,
-    lockDir: store.lockDir,
-    keepOut: store.roots.keepOut,
-  };
-  const files = await compareFiles(point.value, place);
+  const files = await compareFiles(point.value, forkPlace(store, permitted.value));
   return ok({
     runId: run.runId,
     visit: boundary.visit,

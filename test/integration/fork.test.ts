@@ -2,6 +2,7 @@ import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sha256 } from "../../src/store/disk/sha256.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -149,6 +150,23 @@ describe("fork", () => {
     });
     expect(await readFile(join(mine, "artifacts/out.md"), "utf8")).toBe("mine\n");
     expect(await readFile(join(mine, "artifacts/two.md"), "utf8")).toBe("two\n");
+  });
+
+  test("into another directory: a file that the operator's settings have opened is restored as well", async () => {
+    const opened = ".vscode/tasks.json";
+    const settings = join(await temporaryDirectory(), "settings.json");
+    await writeFile(settings, JSON.stringify({ protectedPaths: { alsoAllowed: [opened] } }));
+    const script: Script = (request) => {
+      const straight = straightOn(request);
+      const isFirst = nodeOf(request) === "ask" && !request.messages.some(({ role }) => role === "tool");
+      const calls = "calls" in straight ? (straight.calls ?? []) : [];
+      return isFirst ? { calls: [write(opened, "{}\n"), ...calls] } : straight;
+    };
+    const bench = await openBench(script, { INTERLOCK_SETTINGS: settings });
+    const run = await finishedRun(bench);
+    const empty = await newProject(bench);
+    await (await bench.client.fork(run.runId, { visit: 2, projectRoot: empty })).result();
+    expect(await readFile(join(empty, opened), "utf8")).toBe("{}\n");
   });
 
   test("from the beginning: the first words are said to the new run as well", async () => {

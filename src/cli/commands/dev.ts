@@ -103,7 +103,7 @@ async function serveUntil(
     print(`It does ${capacityText(worker.capacity)}.`);
     if (session.embeddedAddress !== undefined) print(`Temporal: ${session.embeddedAddress}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
-    if (hasPage) page = await startPage(session, { config, store }, {});
+    if (hasPage) page = await startPage(session, store, {});
     print("Stop with Ctrl-C.");
     if (!session.embedded) await noteMissingSearchAttributes(session.client);
     const ended = worker.done.then(

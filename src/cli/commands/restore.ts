@@ -31,11 +31,11 @@ export async function restoreCommand(runIds: readonly string[], options: Restore
 /** Starts them and leaves them to the workers. Without ids: all that are not over and that Temporal does not know. */
 async function restoreSeveral(named: readonly string[], { json = false }: RestoreOptions): Promise<ExitCode> {
   const environment = await lookAround();
-  const { store, config } = environment;
+  const { store } = environment;
   if (store === undefined) {
     throw new UsageError("No store is here: name one run, or restore several on the store's machine.");
   }
-  const reader = localReader(store, config);
+  const reader = localReader(store);
   const { runIds, isWhole } =
     named.length > 0 ? { runIds: named, isWhole: true } : await unfinishedRuns(store);
   if (runIds.length === 0) {

@@ -123,7 +123,7 @@ async function runPrepared(
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     if (bringsWorker && isPolled) await bringAnotherWorker(session, signal);
     const choice = { json, waitForAnswers: options.waitForAnswers, isShared: isPolled };
-    const reader = localReader(store, config);
+    const reader = localReader(store);
     return followAndReport({ session, store, reader, run, signal }, prepared, choice);
   });
 }

@@ -22,7 +22,7 @@ import { noWorkerHint } from "../session/standstill-words.js";
 export async function statusCommand(runId: string, options: JsonChoice): Promise<ExitCode> {
   const { config, store } = await lookAround();
   if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
-  const here = store && localReader(store, config);
+  const here = store && localReader(store);
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   const files = found?.ok === true ? found.value : undefined;

@@ -15,8 +15,8 @@ interface UiOptions {
 /** `interlock ui`: serves the page until Ctrl-C. It needs Temporal, and neither a store nor a worker of its own. */
 export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCode> {
   const place = { ...portOf(port), ...hostOf(host), isOpened: open };
-  const served = async ({ session, signal, ...here }: StoreSession): Promise<ExitCode> => {
-    const page = await startPage(session, here, place);
+  const served = async ({ session, signal, store }: StoreSession): Promise<ExitCode> => {
+    const page = await startPage(session, store, place);
     print("Stop with Ctrl-C.");
     await untilStopped(signal);
     await page.close();

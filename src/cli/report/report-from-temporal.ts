@@ -54,7 +54,7 @@ export async function reportFromTemporal(
     return { report: here, note };
   }
   try {
-    return await reportIn(opened, { config, store, runId, here });
+    return await reportIn(opened, { store, runId, here });
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     if (error.code !== "E_RUN_NOT_FOUND") {
@@ -73,24 +73,20 @@ function lostNote({ runId, phase }: RunReport): string {
 }
 
 interface Wanted {
-  readonly config: Config;
   readonly store: Store | undefined;
   readonly runId: string;
   readonly here: RunReport | undefined;
 }
 
 /** What a Temporal that is reached tells of the run. */
-async function reportIn(
-  opened: TemporalSession,
-  { config, store, runId, here }: Wanted,
-): Promise<AskedReport> {
+async function reportIn(opened: TemporalSession, { store, runId, here }: Wanted): Promise<AskedReport> {
   const found = await store?.runs.findRun(runId);
   const known = found?.ok === true ? found.value : undefined;
   const run = opened.client.handle(referenceOf(known) ?? runId);
   const { session, reader, lost } =
     known === undefined || store === undefined
       ? await elsewhere(opened, run)
-      : { session: opened, reader: localReader(store, config), lost: undefined };
+      : { session: opened, reader: localReader(store), lost: undefined };
   if (lost !== undefined) {
     const report = reportFromStore(lost);
     return { report, note: lostNote(report), ...defined({ projectRoot: lost.projectRoot ?? undefined }) };

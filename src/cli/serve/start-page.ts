@@ -1,4 +1,3 @@
-import type { Config } from "../../config.js";
 import type { PageServer } from "../../page/server/serve-page.js";
 import type { Store } from "../../store/store.js";
 import { version } from "../../worker/version.js";
@@ -28,7 +27,7 @@ export interface PagePlace {
 /** Serves the page over a command's session. Throws a `CommandError` where its address is taken. */
 export async function startPage(
   { client, webUi, embedded, away }: TemporalSession,
-  { config, store }: { readonly config: Config; readonly store: Store | undefined },
+  store: Store | undefined,
   { port, host, isOpened = false }: PagePlace,
 ): Promise<PageServer> {
   waitForNoTerminal();
@@ -43,9 +42,7 @@ export async function startPage(
       version: version(),
       by: answeredBy(undefined),
       readerOf: (there) =>
-        store !== undefined && there.taskQueue === store.taskQueue
-          ? localReader(store, config)
-          : there.reader(),
+        store !== undefined && there.taskQueue === store.taskQueue ? localReader(store) : there.reader(),
       away,
       port: wanted,
       ...(host === undefined ? {} : { host }),

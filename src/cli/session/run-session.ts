@@ -50,7 +50,7 @@ export async function withReader<T>(
   const { config, store } = await lookAround();
   const known = await knownHere(store, runId);
   if (known !== undefined && store !== undefined) {
-    return action({ config, store, known, reader: localReader(store, config), runId: known.runId });
+    return action({ config, store, known, reader: localReader(store), runId: known.runId });
   }
   return withRun(runId, ({ reader, session, run }) =>
     action({ config, store, known, reader, session, runId: run.runId }),
@@ -130,7 +130,7 @@ export async function withRun<T>(
       const where: Partial<Elsewhere> & Pick<Elsewhere, "reader"> =
         known === undefined || store === undefined
           ? await elsewhere(place.session, run)
-          : { reader: localReader(store, config) };
+          : { reader: localReader(store) };
       lost ??= where.lost?.metadata;
       return action({ ...place, ...where, run, known }).catch(async (error: unknown) => {
         throw error instanceof NoSuchRun ? ((await unopened(run)) ?? error) : error;
@@ -155,11 +155,11 @@ export async function withRunOrFiles<T>(
     return await withRun(runId, action);
   } catch (error) {
     if (!(error instanceof NoTemporal)) throw error;
-    const { config, store } = await lookAround();
+    const { store } = await lookAround();
     if (store === undefined || (await knownHere(store, runId)) === undefined) throw error;
     printNoteBlock(error.message); // of a server that did not start, the end of its log too
     printNote("This is what the run's files say.");
-    return action({ reader: localReader(store, config) });
+    return action({ reader: localReader(store) });
   }
 }
 

@@ -25,7 +25,7 @@ export async function withStore<T>(
   action: (place: StorePlace) => Promise<T>,
 ): Promise<T> {
   const { config, store } = await lookAround();
-  if (store !== undefined) return action({ config, store, reader: localReader(store, config) });
+  if (store !== undefined) return action({ config, store, reader: localReader(store) });
   if (isNobodyThere(config, store)) {
     if (makes) return here(action);
     if (none === undefined) throw new UsageError(noStoreWords(config));
@@ -49,5 +49,5 @@ export async function withStore<T>(
 
 async function here<T>(action: (place: StorePlace) => Promise<T>): Promise<T> {
   const { config, store } = await openEnvironment();
-  return action({ config, store, reader: localReader(store, config) });
+  return action({ config, store, reader: localReader(store) });
 }

@@ -93,14 +93,14 @@ async function inPlace<T>(
   const projectRoot = join(dir, "project");
   mkdirSync(projectRoot, { recursive: true });
   const config = { ...shared, storeDir: join(dir, "store") };
-  const store = await openStore(config.storeDir, `package-test-${randomUUID()}`);
+  const store = await openStore(config.storeDir, `package-test-${randomUUID()}`, config.roots);
   const connection = { address };
   const client = await InterlockClient.connect({ connection, taskQueue: store.taskQueue });
   try {
     const starting = startWorker(config, { connection, namespace: "default", store, ...scripted });
     const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
     try {
-      return await action({ config, store, client, reader: localReader(store, config), projectRoot });
+      return await action({ config, store, client, reader: localReader(store), projectRoot });
     } finally {
       await worker.shutdown();
     }

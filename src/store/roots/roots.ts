@@ -122,6 +122,11 @@ export class Roots {
     return [this.storeDir, ...parts, ...(this.policy.privatePaths ?? [])];
   }
 
+  /** The names in projects that the tools keep away from. */
+  get protectedPaths(): ProtectedPaths {
+    return this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
+  }
+
   /** The configured directories, in or under which everything is permitted. */
   get configured(): readonly string[] {
     return this.policy.projectRoots ?? [];
@@ -259,9 +264,8 @@ export class Roots {
 
   /** Whether a real path is a root, or lies in one by a way that no protected name bars. `shown` is for the sentence, `entry` what is there. */
   private approves(real: string, access: Access, shown = real, entry?: BigIntStats): Result<undefined> {
-    const rules = this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
     const isFree = (root: string) =>
-      protectingRulesIn(root, rules)(
+      protectingRulesIn(root, this.protectedPaths)(
         relative(root, real)
           .split(sep)
           .filter((name) => name !== ""),

@@ -1,7 +1,6 @@
 import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
 import { bundleToolName, parseBundleCall } from "../../core/bundle/bundle-tools.js";
 import type { Fault } from "../../core/errors.js";
-import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import { type HeldLock, LockLost } from "../../store/disk/fenced-lock.js";
 import type { Store } from "../../store/store.js";
@@ -22,7 +21,6 @@ export interface BundleKnowledge {
 
 export interface BundleHostOptions {
   readonly store: Store;
-  readonly protectedPaths?: ProtectedPaths;
 }
 
 /** Runs the tool calls of bundle runs and keeps their sessions. Expected failures are results, never rejections. */
@@ -34,8 +32,8 @@ export interface BundleHost extends BundleSessions {
   ): Promise<ExecutedCall<BundleToolResult>>;
 }
 
-export function createBundleHost({ store, protectedPaths }: BundleHostOptions): BundleHost {
-  const runs = bundleRuns(store, protectedPaths);
+export function createBundleHost({ store }: BundleHostOptions): BundleHost {
+  const runs = bundleRuns(store);
   return {
     ...bundleSessions(runs),
     async executeForEngine(request, knowledge = {}) {

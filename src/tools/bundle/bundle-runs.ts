@@ -11,7 +11,6 @@ import { noManifest, sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
-import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import type { PermittedRoot } from "../../store/roots/roots.js";
 import { pinRoot } from "../sandbox/resolve.js";
 import { runOnPath } from "../sandbox/run-on-path.js";
@@ -51,7 +50,7 @@ export interface BundleRuns {
   openPlace(found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>>;
 }
 
-export function bundleRuns(store: Store, protectedPaths?: ProtectedPaths): BundleRuns {
+export function bundleRuns(store: Store): BundleRuns {
   return {
     find: runFinder(store),
     projectRoot: ({ run }) => store.runs.projectRoot(run.projectId),
@@ -67,7 +66,7 @@ export function bundleRuns(store: Store, protectedPaths?: ProtectedPaths): Bundl
       const runs = root.ok ? await store.runs.listRuns(root.value) : root;
       return root.ok && runs.ok ? earlierOutputs(root.value, runs.value) : [];
     },
-    openPlace: (found, hasSession) => openPlace(store, found, hasSession, protectedPaths),
+    openPlace: (found, hasSession) => openPlace(store, found, hasSession),
   };
 }
 
@@ -109,12 +108,7 @@ function runFinder(store: Store): BundleRuns["find"] {
   };
 }
 
-async function openPlace(
-  store: Store,
-  found: BundleRun,
-  hasSession: boolean,
-  protectedPaths: ProtectedPaths | undefined,
-): Promise<Result<BundlePlace>> {
+async function openPlace(store: Store, found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>> {
   const { run, bundle, execution } = found;
   const folder = hasSession ? await plainDirectory(sessionDir(bundle)) : undefined;
   if (folder?.ok === false) return folder;
@@ -144,7 +138,8 @@ async function openPlace(
       identity,
     ]),
   );
-  const options = { lockDir: store.lockDir, keepOut: store.roots.keepOut, identities, protectedPaths };
+  const { keepOut, protectedPaths } = store.roots;
+  const options = { lockDir: store.lockDir, keepOut, identities, protectedPaths };
   const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
   return openBundlePlace(roots, { ...options, ...writer });
 }

@@ -2,7 +2,9 @@ import { defined } from "../../core/defined.js";
 import { HOST_MAX_WRITE_BYTES } from "../../core/run/limits.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { listSome } from "../../core/text.js";
+import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
+import type { PermittedRoot, Roots } from "../../store/roots/roots.js";
 import type { ForkPoint } from "../../store/runs/fork-point.js";
 import { readFile } from "./read.js";
 import { type Workspace, type Writer, openWorkspace } from "../sandbox/workspace.js";
@@ -91,20 +93,30 @@ export interface ForkPlace {
   readonly projectIdentity?: FileIdentity | undefined;
   /** What is never shown of it: the store. */
   readonly keepOut: readonly string[];
+  readonly protectedPaths: ProtectedPaths;
   readonly writer?: Writer;
   /** Throws when the fork is not the caller's to make any more. */
   readonly assertOurs?: () => void;
 }
 
+/** A directory that runs of the store may open, as it was when that was found. */
+export function forkPlace(
+  { lockDir, roots: { keepOut, protectedPaths } }: { readonly lockDir: string; readonly roots: Roots },
+  { path, identity }: PermittedRoot,
+): ForkPlace {
+  return { projectRoot: path, projectIdentity: identity, lockDir, keepOut, protectedPaths };
+}
+
 function openForkWorkspace(
   { files: { stateDir } }: ForkSource,
-  { projectRoot, projectIdentity, lockDir, keepOut, writer }: ForkPlace,
+  { projectRoot, projectIdentity, lockDir, keepOut, protectedPaths, writer }: ForkPlace,
 ): Workspace {
   return openWorkspace({
     roots: { project: projectRoot, pkg: stateDir, state: stateDir },
     projectIdentity,
     lockDir,
     keepOut,
+    protectedPaths,
     ...defined({ writer }),
   });
 }

@@ -14,6 +14,7 @@ import { withFacts } from "./without-engine.js";
 
 export interface ToolHostOptions {
   readonly store: Store;
+  /** Default: those that the store was opened with. */
   readonly protectedPaths?: ProtectedPaths;
   /** Makes `conditionExpr` of edges binding for calls that come without an engine. */
   readonly evaluateConditions?: boolean;
@@ -62,7 +63,7 @@ export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall)
     ...(context.execution === undefined
       ? {}
       : { writer: { runId: context.runId, execution: context.execution } }),
-    ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
+    protectedPaths: options.protectedPaths ?? store.roots.protectedPaths,
   });
   const environment: CallEnvironment = {
     files: place.files,

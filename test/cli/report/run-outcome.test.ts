@@ -12,7 +12,7 @@ test("a run that says that it waits is judged as waiting, also before its files 
   );
   await store.runs.setPhase(run, "running", new Date());
   const { runId } = run;
-  const reader = localReader(store, { settings: {} });
+  const reader = localReader(store);
   const usage = { ...NO_USAGE, modelTurns: 1 };
   await expect(outcomeOf(reader, runId)).resolves.toMatchObject({ phase: "running", usage: NO_USAGE });
   await expect(outcomeOf(reader, runId, { phase: "waiting-user", usage })).resolves.toMatchObject({

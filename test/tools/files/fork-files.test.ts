@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { DEFAULT_PROTECTED_PATHS } from "../../../src/core/tools/name-rules.js";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
 import { sha256 } from "../../../src/store/disk/sha256.js";
 import { type ForkPlace, compareFiles, restoreFiles } from "../../../src/tools/files/fork-files.js";
@@ -34,7 +35,12 @@ async function openSource(): Promise<Source> {
         written: new Map(written.map(([alias, hash]) => [alias, { sha256: hash, blobs: files.blobs }])),
       };
     },
-    place: { projectRoot: target, lockDir: store.lockDir, keepOut: [store.dir] },
+    place: {
+      projectRoot: target,
+      lockDir: store.lockDir,
+      keepOut: [store.dir],
+      protectedPaths: DEFAULT_PROTECTED_PATHS,
+    },
     at: (path) => join(target, path),
     async write(path, content) {
       files.blobs.keep(Buffer.from(content));
