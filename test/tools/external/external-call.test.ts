@@ -138,6 +138,20 @@ describe("a call of an external tool", () => {
     ]);
   });
 
+  test("is for none where the tool is left out of what is offered, for the bound on all of them", async () => {
+    const familyOf = (server: string): ToolSource => {
+      const tools = Array.from({ length: 60 }, (_, nth): ExternalTool => {
+        const name = `mcp.${server}.t${String(nth).padStart(2, "0")}`;
+        return { ...tool(() => ""), name, family: `mcp.${server}.` };
+      });
+      return { tools: () => Promise.resolve(tools), close: () => Promise.resolve() };
+    };
+    const offer = await new ExternalTools([familyOf("a"), familyOf("b")], () => undefined).offer(place);
+    const meant = (name: string) => offer.offeredFor({ name })?.name;
+    expect(["mcp.b.t39", "mcp_b_t39"].map(meant)).toEqual(["mcp.b.t39", "mcp.b.t39"]);
+    expect(["mcp.b.t40", "mcp_b_t40", "mcp.b.t59"].map(meant)).toEqual(Array(3).fill(undefined));
+  });
+
   test("is made once, whoever asks for it again, with one event", async () => {
     let count = 0;
     const tools = toolsOf(tool(() => `made ${(count += 1)}`));
