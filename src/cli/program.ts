@@ -273,7 +273,7 @@ function addBundleCommands(program: Command, whenCalled: WhenCalled): void {
       .option("--autopilot", "tell the agent to decide what it can without asking")
       .option("--rehearse", "without a model: placeholder texts instead of real work"),
   );
-  withStepOption(withModelOptions(command, DEFAULT_MODEL))
+  withStepOption(withModelOptions(command, DEFAULT_MODEL), "turns")
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
@@ -318,7 +318,10 @@ function addRunCommand(program: Command, whenCalled: WhenCalled): void {
     )
     .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
     .option("--branches", "with --rehearse: take the branches in turn, run after run");
-  withStepOption(withModelOptions(withBudgetOptions(command), DEFAULT_MODEL))
+  withStepOption(
+    withModelOptions(withBudgetOptions(command), DEFAULT_MODEL),
+    "as the package says, else turns",
+  )
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")

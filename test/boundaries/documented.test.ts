@@ -92,6 +92,13 @@ describe("what README and docs have a reader type", () => {
   });
 });
 
+test("the help of commands about bundles names no package, which they do not have", () => {
+  const bundles = commandsBelow(program).filter(([name]) => name.startsWith("bundle "));
+  expect(bundles.length).toBeGreaterThan(2);
+  const told = bundles.flatMap(([, { options }]) => options.map(({ description }) => description));
+  expect(told.filter((words) => /\bpackage/.test(words))).toEqual([]);
+});
+
 describe("JSON in README and docs", () => {
   const json = pages.flatMap(({ page, text }) =>
     blocksOf(text, "json").map((block) => ({
