@@ -1,6 +1,7 @@
 import { counted } from "../core/text.js";
 import { realpath } from "node:fs/promises";
-import { Connection, type ConnectionOptions } from "@temporalio/client";
+import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
+import { QUEUE_REMEDY, listStores, queueTrouble } from "../client/stores/stores.js";
 import { grpcReason } from "../client/temporal/grpc-reason.js";
 import {
   DEADLINE_EXCEEDED,
@@ -24,6 +25,8 @@ export interface TemporalPlace {
   readonly connection: ConnectionOptions;
   readonly namespace: string;
   readonly taskQueue: string;
+  /** The store's id; absent where there is none yet. */
+  readonly storeId?: string;
   /** It is the store's own server. */
   readonly embedded: boolean;
 }
@@ -168,17 +171,21 @@ async function checkSearchAttributes(
 
 async function checkWorkers(
   connection: Connection,
-  { namespace, taskQueue, embedded }: TemporalPlace,
+  { namespace, taskQueue, storeId, embedded }: TemporalPlace,
 ): Promise<Finding> {
   let pollers: readonly string[];
+  let trouble: string | undefined;
   try {
     const queue = { namespace, taskQueue: { name: taskQueue } };
     const response = await connection.workflowService.describeTaskQueue(queue);
     pollers = (response.pollers ?? []).map(({ identity }) => identity ?? "");
+    const known = storeId && (await listStores(new Client({ connection, namespace }), taskQueue));
+    trouble = known ? queueTrouble(known, { storeId, taskQueue }) : undefined;
   } catch (error) {
     return skipped("workers", `the server does not tell: ${causeOf(error)}`);
   }
   const at = `the task queue "${taskQueue}"`;
+  if (trouble !== undefined) return warning("workers", trouble, QUEUE_REMEDY);
   if (pollers.length > 0) {
     return passed("workers", `${firstOf(pollers)} at ${at}, within five minutes`);
   }

@@ -94,6 +94,7 @@ async function placeOf({
     connection: configured?.connectionOptions ?? server ?? {},
     namespace: configured?.namespace ?? "default",
     taskQueue,
+    ...(identity === undefined ? {} : { storeId: identity.storeId }),
     embedded: configured === undefined,
   };
 }

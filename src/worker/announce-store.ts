@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { Client, type ClientOptions } from "@temporalio/client";
 import { Runtime } from "@temporalio/worker";
 import { WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
+import { QUEUE_REMEDY, listStores, queueTrouble } from "../client/stores/stores.js";
 import {
   MAX_PROJECT_ROOT_CHARS,
   MAX_STORE_PROJECTS,
@@ -48,7 +49,7 @@ export function announceStore(temporal: ClientOptions, store: Store): Announceme
   const worker = { instance: randomUUID(), host: short(hostname()), version: short(version()) };
   let said = { note: "", at: 0 };
   let isOver = false;
-  let hasWarned = false;
+  const told = new Set<string>();
 
   async function say(left: boolean): Promise<void> {
     const note = await noteOf(store);
@@ -58,11 +59,18 @@ export function announceStore(temporal: ClientOptions, store: Store): Announceme
     const word: StoreSeen = { worker, ...(isNews ? { note } : {}), ...(left ? { left } : {}) };
     const queue = await tell(client, store, note, word);
     said = { note: text, at: performance.now() };
-    if (queue === store.taskQueue || hasWarned) return;
-    hasWarned = true;
-    Runtime.instance().logger.warn(
-      `${storeWorkflowIdOf(store.storeId)} is a workflow of somebody else's: this store is not found by its name. Terminate it, and start the worker again.`,
-    );
+    if (queue !== store.taskQueue) {
+      warnOnce(
+        `${storeWorkflowIdOf(store.storeId)} is a workflow of somebody else's: this store is not found by its name. Terminate it, and start the worker again.`,
+      );
+    }
+    const trouble = left ? undefined : queueTrouble(await listStores(client, store.taskQueue), store);
+    if (trouble !== undefined) warnOnce(`${trouble}. ${QUEUE_REMEDY}`);
+  }
+  function warnOnce(words: string): void {
+    if (told.has(words)) return;
+    told.add(words);
+    Runtime.instance().logger.warn(words);
   }
   const quietly = (left: boolean): Promise<void> => say(left).catch(() => undefined);
 

@@ -9,6 +9,7 @@ import { expect, inject, test } from "vitest";
 import type { Finding } from "../../src/doctor/finding.js";
 import { eventually } from "../fakes/eventually.js";
 import { unprivileged } from "../fakes/unprivileged.js";
+import { begin } from "./begin-command.js";
 import { openBench } from "./harness.js";
 import { MAIN, type Outcome, type Shell, jsonOf, newShell, shellOf, withModel } from "./shell.js";
 
@@ -44,6 +45,25 @@ test("interlock doctor against a server with a worker: version, namespace, attri
   expect(named(findings, "workers").found).toContain(bench.store.taskQueue);
   expect(code).toBe(findings.some(({ status }) => status === "failed") ? 1 : 0);
 });
+
+test(
+  "a queue that two stores share is named by the worker that comes second, and by doctor",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(() => ({ content: "" }));
+    const { storeId, taskQueue } = bench.store;
+    await eventually(async () => (await bench.client.stores()).some((store) => store.storeId === storeId));
+    const shell = await newShell();
+    const there = { TEMPORAL_ADDRESS: inject("temporalAddress"), INTERLOCK_TASK_QUEUE: taskQueue };
+    const shared = `The task queue "${taskQueue}" has workers of another store as well, `;
+    const { said } = begin(shell.with({ ...shell.environment, ...there }), ["worker"]);
+    await eventually(() => said.notes.includes(shared) && said.notes.includes(storeId));
+    const { findings } = await look(shell, there);
+    expect(named(findings, "workers")).toMatchObject({ status: "warning" });
+    expect(named(findings, "workers").found).toContain(shared);
+    expect(named(findings, "workers").remedy).toContain("A queue for each store");
+  },
+);
 
 test("interlock doctor names a namespace that is not there, and says how to make it", async () => {
   const { code, findings } = await look(await newShell(), {

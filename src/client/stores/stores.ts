@@ -8,6 +8,7 @@ import {
   storeNoteSchema,
   storeWorkersSchema,
 } from "../../contract/store-record.js";
+import { excerpt } from "../../core/text.js";
 import { PERMISSION_DENIED, UNIMPLEMENTED, statusIn } from "../temporal/grpc-status.js";
 import { type Lister, listExecutions } from "../temporal/list-executions.js";
 import { readableValue } from "../temporal/payloads.js";
@@ -37,15 +38,19 @@ const PAGE = 100;
 const FRESH_MS = 75_000;
 /** Temporal forgets who has not polled for five minutes: where all seem to be gone for longer, this machine's clock is ahead of its own. */
 const FORGOTTEN_MS = 6 * 60_000;
+/** A worker says every five minutes that it is there. */
+const HEARD_MS = 10 * 60_000;
+const MAX_NAME_CHARS = 80;
 /** It does not know the call, or lets whoever asks start runs and no more. */
 const TELLS_NOT: readonly (number | undefined)[] = [PERMISSION_DENIED, UNIMPLEMENTED];
 
 /**
- * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever
- * reaches Temporal may make one known that is none.
+ * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first; with `at`, those
+ * at that queue. Whoever reaches Temporal may make one known that is none.
  */
-export async function listStores(temporal: Lister): Promise<readonly KnownStore[]> {
-  const query = `WorkflowType = ${quoted(STORE_WORKFLOW)} AND ExecutionStatus = "Running"`;
+export async function listStores(temporal: Lister, at?: string): Promise<readonly KnownStore[]> {
+  const atQueue = at === undefined ? "" : ` AND TaskQueue = ${quoted(at)}`;
+  const query = `WorkflowType = ${quoted(STORE_WORKFLOW)} AND ExecutionStatus = "Running"${atQueue}`;
   const stores: KnownStore[] = [];
   for await (const { execution, memo, taskQueue } of listExecutions(temporal, query, PAGE)) {
     const storeId = storeIdIn(execution?.workflowId ?? "");
@@ -63,6 +68,30 @@ export async function listStores(temporal: Lister): Promise<readonly KnownStore[
   }
   return stores;
 }
+
+/**
+ * What is wrong where workers of other stores are at a store's queue, or were within minutes: Temporal hands each of them tasks of the
+ * other's runs. Undefined where none are.
+ */
+export function queueTrouble(
+  stores: readonly KnownStore[],
+  { storeId: own, taskQueue }: Pick<KnownStore, "storeId" | "taskQueue">,
+): string | undefined {
+  const lately = new Date(Date.now() - HEARD_MS).toISOString();
+  const others = stores.filter(
+    (store) =>
+      store.storeId !== own &&
+      store.taskQueue === taskQueue &&
+      store.workers.some(({ seenAt }) => seenAt >= lately),
+  );
+  if (others.length === 0) return undefined;
+  const names = others.map(({ name, storeId }) => `${excerpt(name, MAX_NAME_CHARS)} (${storeId})`);
+  return `The task queue "${taskQueue}" has workers of another store as well, ${names.join(", ")}: each takes steps of the other's runs, which wait or fail by it`;
+}
+
+/** What helps then. */
+export const QUEUE_REMEDY =
+  'Give each store a queue of its own: docs/operating.md, "A queue for each store", says how.';
 
 /**
  * Whether workers poll a queue. `mayLive` says of a worker's identity whether it may be there still. Where Temporal does not tell whoever
