@@ -1,6 +1,9 @@
+import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { type StoreReader, READ_PAGE_BYTES } from "../contract/reads.js";
+import { wordsOf } from "../core/system-code.js";
+import { withoutPath } from "../core/text.js";
 import { InterlockError } from "./temporal/interlock-error.js";
 import { wholeFile } from "./stores/store-reader.js";
 import { valueOf } from "./stores/transcript.js";
@@ -43,8 +46,7 @@ export async function writeExport(
   try {
     return await writeArchive(output, files, new Map(texts));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `${output} could not be written: ${reason}`;
+    const message = `${output} could not be written: ${withoutPath(wordsOf(error), dirname(resolve(output)))}`;
     throw new InterlockError({ code: "E_INTERNAL", message }, error);
   }
 }
