@@ -59,6 +59,19 @@ describe("the documents for readers", () => {
     expect(missingIn(document, read(document))).toEqual([]);
   });
 
+  test("the map of AGENTS.md has every folder of the code, docs/ARCHITECTURE.md every room that is one", () => {
+    const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((each) =>
+      each.isDirectory(),
+    );
+    const named = new Set(read("AGENTS.md").match(/(?<![\w/])(?:src\/)?[\w-]+(?=\/ )/g));
+    const untold = folders.filter(({ name }) => !named.has(`src/${name}`) && !named.has(name));
+    expect(untold.map(({ name }) => name)).toEqual([]);
+    const rooms = Object.keys(JSON.parse(read("scripts/rooms.json")) as object);
+    const cells = read("docs/ARCHITECTURE.md").match(/^\| [^|]+/gm) ?? [];
+    const told = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, room]) => room));
+    expect(rooms.filter((room) => !room.endsWith(".ts") && !told.includes(room))).toEqual([]);
+  });
+
   test("what is not there is seen", () => {
     const text =
       "[a](no.md) [b](contracts.md#nowhere) `src/no-room/` `no-such-file.ts` [c](#the-words) src/core/x.ts";
