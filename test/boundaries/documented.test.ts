@@ -5,9 +5,12 @@ import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { buildProgram } from "../../src/cli/program.js";
 import { InterlockClient, RunHandle } from "../../src/client/client.js";
+import { notificationsSchema } from "../../src/core/notify/webhooks.js";
 import { StateRecordSchema } from "../../src/core/graph-state/record.js";
+import { DIALECT_NAMES, dialectSettingSchema } from "../../src/model/dialects.js";
 import { SETTINGS_KEYS, readSettings } from "../../src/settings-file.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -97,6 +100,58 @@ test("the help of commands about bundles names no package, which they do not hav
   expect(bundles.length).toBeGreaterThan(2);
   const told = bundles.flatMap(([, { options }]) => options.map(({ description }) => description));
   expect(told.filter((words) => /\bpackage/.test(words))).toEqual([]);
+});
+
+/** The fields of a schema, as they stand in its JSON Schema, each with the words that it may be. */
+function fieldsOf(schema: z.ZodType): readonly (readonly [field: string, words: readonly string[]])[] {
+  const found: [string, readonly string[]][] = [];
+  const look = (part: unknown): void => {
+    if (typeof part !== "object" || part === null) return;
+    for (const [key, below] of Object.entries(part)) {
+      if (key !== "properties") look(below);
+      else
+        for (const [field, form] of Object.entries(below as Record<string, object>)) {
+          found.push([
+            field,
+            [...new Set(JSON.stringify(form).match(/(?<="enum":\[)[^\]]*/g))].flatMap(wordsIn),
+          ]);
+          look(form);
+        }
+    }
+  };
+  look(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
+  return found;
+}
+
+const wordsIn = (list: string): readonly string[] =>
+  [...list.matchAll(/"([^"]*)"/g)].map(([, word = ""]) => word);
+
+/** What the row of a table about a field says. */
+function rowOf(page: string, field: string): string {
+  return (
+    read(page)
+      .split("\n")
+      .find((line) => line.startsWith("| ") && line.split("|")[1]?.includes(`\`${field}\``)) ?? ""
+  );
+}
+
+test.each([
+  ["docs/models.md", dialectSettingSchema],
+  ["docs/notifications.md", notificationsSchema],
+])("%s has every field of its settings, with all that it may be", (page, schema) => {
+  const fields = fieldsOf(schema).filter(([field]) => field !== "webhooks" && field !== "name");
+  expect(fields.length).toBeGreaterThan(8);
+  const untold = fields.flatMap(([field, words]) => {
+    const row = rowOf(page, field);
+    if (row === "") return [field];
+    return words.filter((word) => !row.includes(`\`${word}\``)).map((word) => `${field}: ${word}`);
+  });
+  expect(untold).toEqual([]);
+});
+
+test("docs/models.md tells of every dialect", () => {
+  const told = read("docs/models.md");
+  expect(DIALECT_NAMES.filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
 });
 
 describe("JSON in README and docs", () => {
