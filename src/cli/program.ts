@@ -216,8 +216,8 @@ function addPackageCommands(program: Command, whenCalled: WhenCalled): void {
   const packages = program.command("package").description("workflow packages");
   addWritingCommands(packages, whenCalled);
   packages
-    .command("check <dir>")
-    .description("check a package and list every finding")
+    .command("check <source>")
+    .description("check a package, a directory or a .bmad file, and list every finding")
     .option(...JSON_OPTION)
     .action(whenCalled(async () => (await import("./commands/package.js")).packageCheckCommand));
   packages
