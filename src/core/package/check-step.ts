@@ -49,11 +49,12 @@ function outputProblem(output: string): string | undefined {
   return `is protected (${quote(rule)}), and no run writes it unless an operator's settings allow that: choose another name`;
 }
 
-/** Keys that nobody reads, and that are spelled almost as one that is: `setVariables`, `agent_id`. Other keys are the author's own. */
+/** Keys that nobody reads, and that are spelled almost as one that is: `setVariables`, `agent_id`, `artefactTypes`. Other keys are the author's own. */
 export function checkKeys(file: string, step: StepFrontmatter): readonly Finding[] {
   return Object.keys(step).flatMap((key) => {
-    const meant = STEP_KEYS.find((known) => alike(known) === alike(key));
-    if (meant === undefined || meant === key) return [];
+    if (STEP_KEYS.includes(key)) return [];
+    const meant = STEP_KEYS.find((known) => areAlike(plainKey(known), plainKey(key)));
+    if (meant === undefined) return [];
     return [warningFinding(file, jsonPath([key]), `is no field of a step: did you mean ${meant}?`)];
   });
 }
@@ -61,8 +62,22 @@ export function checkKeys(file: string, step: StepFrontmatter): readonly Finding
 const STEP_KEYS = Object.keys(stepFrontmatterSchema.shape);
 
 /** Without what is mistaken most: case, blanks between words, and one or several. */
-function alike(key: string): string {
+function plainKey(key: string): string {
   return key.toLowerCase().replaceAll(/[s_-]/g, "");
+}
+
+/** Of shorter keys, one with another letter is another word: `tile` is no `title`. */
+const MIN_SLIP_CHARS = 6;
+
+/** Whether a key is the one that is known, but for a letter that is missing, too many, another, or exchanged with its neighbour. */
+function areAlike(known: string, key: string): boolean {
+  if (known === key) return true;
+  if (known.length < MIN_SLIP_CHARS) return false;
+  let same = 0;
+  while (same < known.length && known[same] === key[same]) same += 1;
+  const [a, b] = [known.slice(same), key.slice(same)];
+  const isExchanged = a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
+  return isExchanged || a.slice(1) === b || a === b.slice(1) || a.slice(1) === b.slice(1);
 }
 
 function checkSameAgent(file: string, step: StepFrontmatter, node: Node): readonly Finding[] {

@@ -187,6 +187,50 @@ describe("documents", () => {
     ]);
   });
 
+  test("a key in which a letter is missing, too many, another or in another's place is told of; an author's own is not", () => {
+    const slips = ["artefactTypes", "setsVariabels", "ouputs", "transsitions", "agentld"];
+    const own = ["tone", "tile", "nodes", "outcome", "ingredients", "output_format", "agent"];
+    const step = { schemaVersion: "1.1", nodeId: "draft", type: "step" };
+    const keys = Object.fromEntries([...slips, ...own].map((key) => [key, "x"]));
+    const { findings } = checkStepFile("draft.md", { ...step, ...keys }, { id: "draft" }, AUTHOR);
+    expect(said(findings)).toEqual(
+      [
+        ["artefactTypes", "artifactTypes"],
+        ["setsVariabels", "setsVariables"],
+        ["ouputs", "outputs"],
+        ["transsitions", "transitions"],
+        ["agentld", "agentId"],
+      ].map(([key, meant]) => `warning $.${key} is no field of a step: did you mean ${meant}?`),
+    );
+  });
+
+  test("an id that is refused hides nothing else: what names it means it", () => {
+    const text = JSON.stringify({
+      schemaVersion: "1.1",
+      entryNodeId: "first cup",
+      nodes: [
+        { id: "first cup", type: "step", file: "a.md" },
+        { id: "first-cup", type: "step", file: "a.md" },
+        { id: 2, type: "end", file: "b.md" },
+      ],
+      edges: [
+        { from: "first cup", to: 2, label: "next", isDefault: true },
+        { from: "first-cup", to: "nowhere", label: "next", isDefault: true },
+      ],
+    });
+    const { findings } = checkGraphFile("workflow.graph.json", text, AUTHOR);
+    const errors = findings.filter(({ severity }) => severity === "error");
+    expect(errors.map(({ path }) => path)).toEqual([
+      "$.entryNodeId",
+      "$.nodes[0].id",
+      "$.nodes[2].id",
+      "$.edges[0].from",
+      "$.edges[0].to",
+      "$.edges[1].to",
+    ]);
+    expect(errors.at(-1)?.message).toContain('"nowhere" is not the id of a node');
+  });
+
   test("a step is held against its node", () => {
     const { value } = graphWith({});
     const [node] = value?.nodes ?? [];
