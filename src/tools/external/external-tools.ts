@@ -11,6 +11,7 @@ import {
   wireNames,
 } from "../../core/tools/external-tool.js";
 import type { FunctionTool } from "../../core/tools/tool-arguments.js";
+import { listSome } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import type { ExternalTool, ToolPlace, ToolSource } from "./tool-source.js";
@@ -83,29 +84,49 @@ export class ExternalTools {
 
   private async toolsFor(place: ToolPlace, name?: string): Promise<readonly ExternalTool[]> {
     const found = (await Promise.all(this.sources.map((source) => source.tools(place, name)))).flat();
-    const sorted = found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const offered: ExternalTool[] = [];
+    const offered = new Map<string, ExternalTool>();
+    const left: string[] = [];
     let bytes = 0;
-    for (const tool of sorted) {
+    for (const tool of smallFamiliesFirst(found)) {
       const checked = this.checked.get(tool) ?? check(tool);
       this.checked.set(tool, checked);
       if ("problem" in checked) {
         this.noteOnce(`${checked.problem} It is not offered.`);
         continue;
       }
-      bytes += checked.bytes;
-      const isTaken =
-        canonicalToolName(tool.name) !== undefined || offered.some(({ name }) => name === tool.name);
-      if (isTaken || offered.length === MAX_EXTERNAL_TOOLS || bytes > MAX_DEFINITION_BYTES) {
-        const why = isTaken ? "there is another tool of that name" : "there are too many tools";
-        this.noteOnce(`The tool ${tool.name} is not offered to ${place.agentId}: ${why}.`);
+      if (canonicalToolName(tool.name) !== undefined || offered.has(tool.name)) {
+        const sentence = `The tool ${tool.name} is not offered to ${place.agentId}: there is another tool of that name.`;
+        this.noteOnce(sentence);
         continue;
       }
-      offered.push(checked.tool);
+      bytes += checked.bytes;
+      if (offered.size === MAX_EXTERNAL_TOOLS || bytes > MAX_DEFINITION_BYTES) left.push(tool.name);
+      else offered.set(tool.name, checked.tool);
     }
-    return offered;
+    if (left.length > 0 && name === undefined) this.noteOnce(leftOut(place, offered.size, left));
+    return [...offered.values()].toSorted(byName);
   }
 }
+
+/** The largest family lacks some where they are too many: a server with hundreds of tools does not take the place of another's two. */
+function smallFamiliesFirst(tools: readonly ExternalTool[]): readonly ExternalTool[] {
+  const sizes = new Map<string, number>();
+  for (const { family } of tools) sizes.set(family, (sizes.get(family) ?? 0) + 1);
+  const sizeOf = ({ family }: ExternalTool): number => sizes.get(family) ?? 0;
+  return tools.toSorted((a, b) => sizeOf(a) - sizeOf(b) || byName(a, b));
+}
+
+function byName(a: ExternalTool, b: ExternalTool): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function leftOut({ agentId }: ToolPlace, offered: number, left: readonly string[]): string {
+  const names = listSome(left.toSorted(), MAX_NAMED);
+  return `${agentId} is offered ${offered} of ${offered + left.length} tools, as many as a request may hold; left out: ${names}. Name those that it needs as tools of its server in the settings.`;
+}
+
+/** Of the tools that are left out. */
+const MAX_NAMED = 5;
 
 type CheckedTool = { readonly tool: ExternalTool; readonly bytes: number } | { readonly problem: string };
 

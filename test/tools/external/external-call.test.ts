@@ -418,13 +418,29 @@ describe("what an agent is offered", () => {
     expect(looks).toBe(once);
   });
 
-  test("no more tools than a request may hold, and the rest is told the operator once", async () => {
+  test("no more tools than a request may hold; the operator is told once of all that are left out, and what helps", async () => {
     const notes: string[] = [];
     const many = Array.from({ length: 120 }, (_, index) => tool(() => "", { name: `t${100 + index}` }));
     const external = new ExternalTools([toolsInCode(many)], (sentence) => notes.push(sentence));
     await external.offer(place);
     expect((await external.offer(place)).functions).toHaveLength(100);
-    expect(notes).toHaveLength(20);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain("100 of 120 tools");
+    expect(notes[0]).toContain("left out: t200, t201, t202, t203, t204, and 15 more");
+    expect(notes[0]).toContain("tools of its server in the settings");
+    await external.close();
+  });
+
+  test("of too many tools it is the largest family that lacks some", async () => {
+    const large = Array.from({ length: 120 }, (_, index) => tool(() => "", { name: `a.t${100 + index}` }));
+    const small = ["m.one", "z.one", "z.two"].map((name) => tool(() => "", { name }));
+    const external = new ExternalTools([toolsInCode([...large, ...small])], () => undefined);
+    const { functions, offeredFor } = await external.offer(place);
+    expect(functions).toHaveLength(100);
+    for (const { name } of small) expect(offeredFor({ name })?.name).toBe(name);
+    expect(functions.map((each) => each.function.name)).toEqual(
+      functions.map((each) => each.function.name).toSorted(),
+    );
     await external.close();
   });
 });
