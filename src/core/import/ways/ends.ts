@@ -1,3 +1,4 @@
+import { conditionsAbove } from "../words/conditions-above.js";
 import { isDenied } from "../words/denials.js";
 import { ENDS_WORKFLOW, bareEnd, endingClause, isTold } from "../words/end-clauses.js";
 import { isEndValue, waysInFront } from "./front-ways.js";
@@ -75,6 +76,11 @@ const GOES_WITHIN =
   /\b(?:go|proceed|continue|skip|jump|move|return)s? (?:(?:back|on|straight|directly) )?(?:to|with) (?:the )?(?:step|section|part|§)/i;
 /** A step that is named otherwise than by its file. */
 const STEP = /\bstep[-_ ]?\d|\{\w{0,60}step\w{0,60}\}/i;
+/** "End of workflow.", "STOP execution here": of a line that stands under a condition, all that is done. */
+const ENDS_THERE = new RegExp(
+  String.raw`^[-\s\d.)→]{0,8}(?:<[\w-]{1,20}>)?(?:${ENDS_WORKFLOW}|(?:end of (?:the )?workflow|(?:the |this )?workflow (?:ends|stops)|(?:stop|halt) (?:all )?execution)(?: here| now)?(?=\s{0,2}(?:$|[.!;(–—<])))`,
+  "i",
+);
 /** "Else:", and nothing more. */
 const ELSE = /^[-\s\d.)]{0,8}(?:else|otherwise|sonst|andernfalls)\s?:$/i;
 const NEVER = /\b(?:never|not|don['’]t|without|before|until)\b[^.;:!?]{0,80}$/i;
@@ -163,8 +169,23 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
     whole ??
     free.map(endingClause).find((clause) => clause !== undefined) ??
     bareEnd(lines, isWay) ??
-    lines.findLast((words) => !leadsByItem(words, labels) && !staying.has(letterOf(words)) && leaves(words)); // what is done stands below what is offered
+    lines.findLast(
+      (words) => !leadsByItem(words, labels) && !staying.has(letterOf(words)) && leaves(words),
+    ) ?? // what is done stands below what is offered
+    (ways.some(({ from, to }) => !comesBefore(to, from)) ? endBelow(source?.body ?? [], labels) : undefined); // one that leads back alone ends in any case
   return said?.slice(0, MAX_CONDITION_CHARS);
+}
+
+/** The first line that ends the whole workflow in the case that stands above it, behind that case. */
+function endBelow(body: readonly SourceLine[], labels: ReadonlySet<string>): string | undefined {
+  const above = conditionsAbove(body);
+  return body
+    .flatMap(({ number, text }) => {
+      const [when, words] = [above.get(number) ?? "", withoutMarks(text)];
+      const isEnding = when !== "" && ENDS_THERE.test(words) && !GOES_ELSEWHERE.test(words);
+      return isEnding && !leadsByItem(when, labels) ? [`${when} ${words.replace(/^[-\s]+/, "")}`] : [];
+    })
+    .at(0);
 }
 
 /** The lines of a body without marks; "Else:" stands in one with what is below it. */

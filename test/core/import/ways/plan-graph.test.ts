@@ -314,6 +314,57 @@ describe("what is ambiguous", () => {
     expect(made.edges.map(({ to }) => to)).toEqual(["step-02-b"]);
   });
 
+  test.each([
+    [["**If the smell test fails:**", "- Write it down.", "- STOP execution here"], "STOP execution here"],
+    [["If no tea is there:", '"There is none."', "End of workflow."], "End of workflow."],
+    [["If all is fresh:", "- Say so.", "- **END OF WORKFLOW.**"], "END OF WORKFLOW."],
+    [
+      ["- If it is a bag: say why:", "", "  - Exit the workflow (do not proceed to step 2)"],
+      "Exit the workflow",
+    ],
+    [["**If 3 (Cancel):**", "- Exit workflow."], "Exit workflow."],
+    [["### If it is not wanted", "", "End workflow. No further steps."], "End workflow."],
+    [['<check if="it is cold">', "<action>Exit workflow</action>", "</check>"], "Exit workflow"],
+  ] as const)("a line below a condition ends the workflow in that case: %s", (lines, words) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": `# A\n\n${lines.join("\n")}\n\n## Next\n\nload ./step-02-b.md\n`,
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toEqual(["step-01-a -next*-> step-02-b", "step-01-a -finished-> finished"]);
+    expect(made.edges.at(-1)?.conditionText).toMatch(/^(?:- )?if /i);
+    expect(made.edges.at(-1)?.conditionText).toContain(words);
+    expect(said(made)).toEqual([]);
+  });
+
+  test.each([
+    [["**If the smell test fails:**", "- STOP here and load ./step-02-b.md"]],
+    [["**If the smell test fails:**", "- Stop execution of the timer."]],
+    [["**If it is cold:**", "- End the workflow document with a note."]],
+    [["**If it is cold:**", "- HALT the workflow and wait for the guest."]],
+    [["**If it is cold:**", "- Never end the workflow."]],
+    [["**If it is cold:**", "- Warm it.", "", "End of workflow."]],
+    [["IF C:", "- End the workflow with a bow, as load ./step-02-b.md says"]],
+    [["```", "If it is cold:", "End of workflow.", "```"]],
+  ] as const)("a line below a condition that does not end the workflow is no way there: %s", (lines) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": `# A\n\n${lines.join("\n")}\n\nload ./step-02-b.md\n`,
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(made.edges.map(({ to }) => to)).not.toContain("finished");
+  });
+
+  test("a step that leads back alone ends in any case, whatever it says of one", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": "load ./step-02-b.md\n",
+      "steps/step-02-b.md":
+        "- IF E: return to ./step-01-a.md\n\n**If it was asked for:**\n- The workflow ends here.\n",
+    });
+    expect(ways(made)).toContain("step-02-b -finished*-> finished");
+  });
+
   test("an item of a menu that leads on is no way to the end, whatever it is called", () => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
