@@ -8,9 +8,11 @@ import { CUSTOMIZATION, PackageMaker, packageName } from "./render/package-maker
 import { Places } from "./render/places.js";
 import { type SourceGraph, planGraph } from "./ways/plan-graph.js";
 import { tellOfIncluded } from "./source/included.js";
+import { filesInNamedFolders } from "./source/named-folders.js";
 import { References, isBelow } from "./source/references.js";
 import type { MadeEdge, MadeNode } from "./render/render-package.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
+import { readSource, variablesFor } from "./source/source-text.js";
 import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source/source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
@@ -49,6 +51,7 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const places = new Places(entry, findings, custom.files.length > 0 ? [CUSTOMIZATION] : []);
   const calls = callsOf(tree, graph, entry, findings);
   takeAlong(tree, entry, graph, calls, places);
+  for (const path of filesNamedByFolder(tree, entry, graph, { calls, findings })) places.add(tree, path);
   const made = new PackageMaker({ tree, entry, graph, config, custom, places, findings });
   made.tellOfNames();
   const remembering = [...graph.texts].flatMap(([path, source]) => {
@@ -86,6 +89,22 @@ function reportTwin(tree: SourceTree, entry: Entry, findings: ImportFindings): v
   if (!hasStepsOf(tree, twin)) return;
   const what = `has no steps, and does not lead to those of ${named("workflow.md")} beside it: import that one as well`;
   findings.add("warning", entry.path, 0, what);
+}
+
+/** What lies in the folders elsewhere that steps name. */
+function filesNamedByFolder(
+  tree: SourceTree,
+  entry: Entry,
+  graph: SourceGraph,
+  { calls, findings }: { readonly calls: readonly Call[]; readonly findings: ImportFindings },
+): readonly string[] {
+  const folder = folderOf(entry.document);
+  const called = new Set(calls.flatMap((call) => call.folder ?? []));
+  const document = graph.texts.get(entry.document) ?? readSource("");
+  return [...graph.texts].flatMap(([path, source]) => {
+    const references = new References(tree, folder, path, variablesFor(source, document));
+    return filesInNamedFolders(tree, folder, { path, source, references }, called, findings);
+  });
 }
 
 /** The workflow's own folder, what its steps use from elsewhere, and the skills that they call. */

@@ -147,6 +147,7 @@ describe("an imported package", () => {
     ]);
     expect(made.configFiles).toEqual(["_bmad/core/config.yaml", "_bmad/leaf/config.yaml"]);
     expect(said(made, true)).toEqual([
+      'note _bmad/leaf/skills/tea/steps/step-01-pot.md:5 names the folder "elsewhere/bmad-taste", in which other workflows begin: it is not taken along',
       'note _bmad/leaf/skills/tea/steps/step-01-pot.md:8 calls the skill "bmad-none", which is not at hand: the model is told to do without',
       "note _bmad/leaf/skills/tea/steps/step-02-end.md:12 relies on what was said before: runs keep the whole conversation",
     ]);

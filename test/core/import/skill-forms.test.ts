@@ -251,3 +251,59 @@ test("a text that a tool puts in place from its installation comes along where t
     'warning tea/SKILL.md:7 reads "@${CLAUDE_PLUGIN_ROOT}/none.md", which is not at hand: the package is without it',
   ]);
 });
+
+const BESIDE = {
+  "kit/skills/_shared/leaves/2025/green.md": "Green.\n",
+  "kit/skills/_shared/leaves/2025/old/black.csv": "black\n",
+  "kit/skills/_shared/other.md": "Other.\n",
+  "kit/pots/iron.md": "Iron.\n",
+};
+const LEAVES = ["kit/skills/_shared/leaves/2025/green.md", "kit/skills/_shared/leaves/2025/old/black.csv"];
+
+test.each([
+  [
+    "Read ALL files under `${CLAUDE_SKILL_DIR}/../_shared/leaves/2025/`:",
+    "Read ALL files under `@pkg/shared/kit/skills/_shared/leaves/2025/`:",
+    LEAVES,
+  ],
+  [
+    "Read {skill-root}/../_shared/leaves/2025/** first.",
+    "Read @pkg/shared/kit/skills/_shared/leaves/2025/** first.",
+    LEAVES,
+  ],
+  ["* `../_shared/leaves/2025/*.md`", "* `@pkg/shared/kit/skills/_shared/leaves/2025/*.md`", LEAVES],
+  ["All of ../../pots/ is read.", "All of @pkg/shared/kit/pots/ is read.", ["kit/pots/iron.md"]],
+  ["All of `${CLAUDE_PLUGIN_ROOT}/pots/`", "All of `@pkg/shared/kit/pots/`", ["kit/pots/iron.md"]],
+  ["Scripts: `${CLAUDE_PLUGIN_ROOT}/skills/tea/scripts/`", "Scripts: `@pkg/scripts/`", []],
+])(
+  "a folder outside of the skill's own is taken along, with all that lies in it: %s",
+  (line, written, taken) => {
+    expect(bodyOf(line, BESIDE)).toBe(written);
+    const made = importOf({ ...OWN, ...BESIDE, [TEA]: page({ name: "tea", description: "x" }, line) }, TEA);
+    expect([...made.files.keys()].filter((path) => path.startsWith("shared/"))).toEqual(
+      taken.map((path) => `shared/${path}`),
+    );
+    expect(said(made)).toEqual([]);
+  },
+);
+
+test("folders that hold the skill itself, or other workflows, stay where they are, and so do very large ones", () => {
+  const many = Array.from({ length: 301 }, (_, index) => [`kit/pots/p${index}.md`, "Pot.\n"] as const);
+  const lines = ["Not `../`.", "Not `../cake/`.", "Not `../../pots/`.", "Not `../gone/`.", "tests/**/*.md"];
+  const made = importOf(
+    {
+      ...OWN,
+      ...Object.fromEntries(many),
+      "kit/skills/cake/SKILL.md": page({ name: "cake", description: "x" }, "Bake."),
+      "kit/skills/tea/tests/one.md": "One.\n",
+      [TEA]: page({ name: "tea", description: "x" }, ...lines),
+    },
+    TEA,
+  );
+  expect([...made.files.keys()].filter((path) => path.startsWith("shared/"))).toEqual([]);
+  expect(made.files.get("steps/workflow.md")).toContain(lines.join("\n"));
+  expect(said(made, true)).toEqual([
+    'warning kit/skills/tea/SKILL.md:7 names the folder "kit/pots", whose 301 files lie outside of the workflow: the package is without them',
+    'note kit/skills/tea/SKILL.md:6 names the folder "kit/skills/cake", in which other workflows begin: it is not taken along',
+  ]);
+});

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isList } from "../../json.js";
-import { OWN_FOLDER, PROJECT_ROOT, type Target, tokensOf } from "../source/references.js";
+import { OWN_FOLDER, PROJECT_ROOT, type Target, folderIn, tokensOf } from "../source/references.js";
 
 /** What a text of the source is rewritten with. */
 export interface RewriteRules {
@@ -32,11 +32,12 @@ export function rewriteLine(line: string, rules: RewriteRules): string {
 function placeOf(token: string, rules: RewriteRules, marked: boolean): string | undefined {
   if (/^\{\{?[\w-]{1,80}\}?\}$/.test(token)) return undefined;
   if (!token.includes("/") && !marked) return undefined;
-  const target = rules.resolve(token);
+  const named = folderIn(token);
+  const target = rules.resolve(named?.folder ?? token);
   const place = rules.placeOf(target);
   if (place === undefined) return undefined;
-  const isFolder = target.kind === "folder" && place !== "" && token.endsWith("/");
-  return `@pkg/${place}${isFolder ? "/" : ""}`;
+  const pattern = target.kind === "folder" ? (named?.pattern ?? "") : "";
+  return place === "" && pattern !== "" ? `@pkg${pattern}` : `@pkg/${place}${pattern}`;
 }
 
 /** A bare name counts as a path only where it stands as code, in quotes or in brackets. */

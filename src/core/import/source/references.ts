@@ -64,6 +64,16 @@ function isPathLike(text: string): boolean {
   return FILE_NAME.test(text) || /^\{[\w-]{1,80}\}$/.test(text) || (text.includes("/") && /[\w}]/.test(text));
 }
 
+/** `../leaves/`, `../leaves/**`, `{skill-root}/leaves/*.md`: behind a folder's name, what of it is meant. A bare `src/*.ts` may be the project's. */
+const PATTERN = /\/(?:\*{1,2}(?:\/\*{1,2})?(?:\.\w{1,8})?)?$/;
+
+/** A token that names a folder, and which of its files: `/`, `/**`. Undefined where it names none. */
+export function folderIn(token: string): { readonly folder: string; readonly pattern: string } | undefined {
+  const [pattern = ""] = PATTERN.exec(token) ?? [];
+  if (pattern === "" || (pattern !== "/" && !/^(?:\{|\.{1,2}\/)/.test(token))) return undefined;
+  return { folder: `${token.slice(0, -pattern.length)}/`, pattern };
+}
+
 /** Whether a name says how steps are called: no file is missing there. */
 export function isPlaceholder(name: string): boolean {
   return PLACEHOLDER.test(name);
@@ -130,6 +140,8 @@ export class References {
     if (INSTALLED.test(text)) return this.installed(text);
     const path = this.inNamedFolder(variable, rest) ?? this.inSkillsFolder(text) ?? this.inRepository(text);
     if (path !== undefined) return { kind: "file", path };
+    const folder = variable === PLUGIN_ROOT && rest.endsWith("/") ? this.folderInPlugin(rest) : undefined;
+    if (folder !== undefined) return { kind: "folder", path: folder };
     if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
     return this.inTree([folderOf(this.file), this.entryFolder], text);
   }
@@ -181,13 +193,21 @@ export class References {
     return `/${path}`.endsWith(`/${rest}`) ? path : undefined;
   }
 
-  /** The path in the nearest folder above the workflow that has it. */
   private inPlugin(rest: string): string | undefined {
+    return this.above(rest, (path) => this.tree.has(path));
+  }
+
+  private folderInPlugin(rest: string): string | undefined {
+    return this.above(rest.replace(/\/+$/, ""), (path) => this.tree.hasFolder(path));
+  }
+
+  /** The path in the nearest folder above the workflow that has it. */
+  private above(rest: string, isThere: (path: string) => boolean): string | undefined {
     let folder = this.entryFolder;
     for (let level = 0; level < MAX_LEVELS_UP && folder !== ""; level += 1) {
       folder = folderOf(folder);
       const path = folder === "" ? rest : `${folder}/${rest}`;
-      if (this.tree.has(path)) return path;
+      if (isThere(path)) return path;
     }
     return undefined;
   }
