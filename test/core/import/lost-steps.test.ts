@@ -377,3 +377,21 @@ test("a step whose next one is not there by that name, and that leads back as we
     'warning steps/step-02-leaf.md:2 nextStepFile names "./step-0wds-3-cup.md", which does not exist: no edge was made',
   ]);
 });
+
+test("a file of the workflow's own folder that is not at hand is told of, wherever a text names it", () => {
+  const made = importOf({
+    "tea/SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-pot.md"),
+    "tea/steps/step-01-pot.md": page(
+      { notesFile: "{workflow_path}/notes/tea.md" },
+      "- Green: `{installed_path}/knowledge/green.md`",
+      "- Black: `{installed_path}/knowledge/black.md`",
+      "Note it in {notesFile}, and in `{skill-root}/pots/{pot}.md`.",
+    ),
+    "tea/knowledge/green.md": "Green.\n",
+  });
+  const gone = "of its own folder, which is not at hand: a run finds no such file, and writes none there";
+  expect(said(made, true)).toEqual([
+    `note tea/steps/step-01-pot.md:5 names "tea/knowledge/black.md" ${gone}`,
+    `note tea/steps/step-01-pot.md:6 names "tea/notes/tea.md" ${gone}`,
+  ]);
+});

@@ -83,8 +83,8 @@ export function isPlaceholder(name: string): boolean {
 export type Target =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "folder"; readonly path: string }
-  /** A file of the workflow that is not there. */
-  | { readonly kind: "missing"; readonly path: string }
+  /** A file of the workflow that is not there; its own where the text says that it lies in its folder. */
+  | { readonly kind: "missing"; readonly path: string; readonly isOwn?: true }
   | { readonly kind: "outside"; readonly path: string }
   /** A place of the project, or something that only the run knows. */
   | { readonly kind: "other" };
@@ -230,7 +230,7 @@ export class References {
     const target = this.inTree([this.entryFolder], rest);
     if (target.kind !== "other" || !FILE_NAME.test(rest)) return target;
     const joined = joinPath(this.entryFolder, rest);
-    return joined.ok ? { kind: "missing", path: joined.value } : target;
+    return joined.ok ? { kind: "missing", path: joined.value, isOwn: true } : target;
   }
 
   private installed(rest: string): Target {

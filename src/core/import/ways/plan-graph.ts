@@ -44,6 +44,7 @@ import {
   tellOfMode,
   tellOfNames,
   tellOfNumber,
+  tellOfGone,
   tellOfOutside,
   tellOfTaken,
   tellOfText,
@@ -216,6 +217,7 @@ class GraphWalk {
         directiveOf(line, token, before, above.get(line.number));
       if (target.kind === "missing") {
         if (directive.kind === "go") this.beside.addMissing(path, line.number, target.path, directive);
+        else if (target.isOwn) tellOfGone(path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(this.tree, target.path) && startsFolder(line))
           this.found.enter(path, firstStepsIn(this.tree, target.path, path), line.number);

@@ -51,6 +51,12 @@ export function tellOfOutside(path: string, line: number, name: string, findings
   findings.add("warning", path, line, what);
 }
 
+/** Says of a file of the workflow's own folder that it is none of those that came along. */
+export function tellOfGone(path: string, line: number, name: string, findings: ImportFindings): void {
+  const what = `names ${named(name)} of its own folder, which is not at hand: a run finds no such file, and writes none there`;
+  findings.add("note", path, line, what);
+}
+
 /** Says of a step that takes up a run that it is none here. */
 export function tellOfResumed(path: string, findings: ImportFindings): void {
   const what = "is left out: Interlock itself goes on with a run that was interrupted";
