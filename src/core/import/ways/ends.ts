@@ -138,9 +138,11 @@ export function finishesOf(
 /** Whether a step leads to earlier ones alone, each in a case, and none is numbered after it. */
 function onlyReturns(path: string, nodes: readonly string[], ways: readonly Way[]): boolean {
   const own = ways.filter(({ from }) => from === path);
-  const isReturn = ({ to, label = "next", isDefault }: Way): boolean =>
-    isDefault !== true && !["next", "back", "otherwise"].includes(label) && comesBefore(to, path);
-  return own.every(isReturn) && !nodes.some((node) => comesBefore(path, node));
+  return own.every(isReturnInACase) && !nodes.some((node) => comesBefore(path, node));
+}
+
+function isReturnInACase({ from, to, label = "next", isDefault }: Way): boolean {
+  return isDefault !== true && !["next", "back", "otherwise"].includes(label) && comesBefore(to, from);
 }
 
 /** Whether a step says that it is the last one, whatever it leads back to. */
@@ -172,7 +174,7 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
     lines.findLast(
       (words) => !leadsByItem(words, labels) && !staying.has(letterOf(words)) && leaves(words),
     ) ?? // what is done stands below what is offered
-    (ways.some(({ from, to }) => !comesBefore(to, from)) ? endBelow(source?.body ?? [], labels) : undefined); // one that leads back alone ends in any case
+    (ways.every(isReturnInACase) ? undefined : endBelow(source?.body ?? [], labels)); // one that leads back alone ends in any case
   return said?.slice(0, MAX_CONDITION_CHARS);
 }
 

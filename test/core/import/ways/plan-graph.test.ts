@@ -355,6 +355,15 @@ describe("what is ambiguous", () => {
     expect(made.edges.map(({ to }) => to)).not.toContain("finished");
   });
 
+  test("a step that goes on to one with an earlier number has the end that it says", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-03-a.md\n",
+      "steps/step-03-a.md": "**If it fails:**\n- STOP execution here\n\nload ./step-02-b.md\n",
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toContain("step-03-a -finished-> finished");
+  });
+
   test("a step that leads back alone ends in any case, whatever it says of one", () => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
