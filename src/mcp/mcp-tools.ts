@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical-json.js";
 import { boundsProblem } from "../core/json-bounds.js";
-import { type JsonObject, type JsonValue, isList } from "../core/json.js";
+import { type JsonObject, type JsonValue, fieldOf, isList } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
 import { sayingOnce } from "../core/saying-once.js";
 import { placesOf } from "../core/find-text.js";
@@ -132,11 +132,11 @@ function describedTools(
   tell: (sentence: string) => void,
 ): readonly DescribedTool[] {
   const parsed = listed.map((described) => toolSchema.safeParse(described));
-  const wrong = parsed.filter(({ success }) => !success);
-  if (wrong.length > 0) {
-    const why = excerpt(wrong[0]?.error?.message ?? "");
-    tell(`The MCP server ${name} describes tools that cannot be offered, ${wrong.length} in all: ${why}`);
-  }
+  const wrong = parsed.flatMap(({ error }, index) =>
+    error === undefined ? [] : [`${calledIn(listed[index])} (${whatIsWrong(error.issues)})`],
+  );
+  if (wrong.length > 0)
+    tell(`The MCP server ${name} describes tools that cannot be offered: ${listSome(wrong, MAX_NAMED)}.`);
   const described = parsed.flatMap(({ data }) => data ?? []);
   const tasks = described.filter(isTask).map((tool) => tool.name);
   if (tasks.length > 0) {
@@ -149,6 +149,15 @@ function describedTools(
     tell(`The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`);
   }
   return described.filter((tool) => !isTask(tool));
+}
+
+function calledIn(described: unknown): string {
+  const called = fieldOf(described, "name");
+  return typeof called === "string" && called !== "" ? called : "one without a name";
+}
+
+function whatIsWrong(issues: readonly z.core.$ZodIssue[]): string {
+  return issues.map(({ path, message }) => [...path.map(String), message].join(": ")).join("; ");
 }
 
 /** Servers leave out what all arguments are, an object, where a tool has none; PHP's have an empty list of its properties then. */

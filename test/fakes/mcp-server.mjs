@@ -73,6 +73,7 @@ const LISTS = {
     tool("none", { inputSchema: null }),
     tool("php", { inputSchema: { type: "object", properties: [] } }),
     tool("either", { inputSchema: { type: ["object", "null"], properties: { a: {} } } }),
+    tool("yes", { inputSchema: true }),
     { name: 7, inputSchema: { type: "object" } },
     null,
     "text",

@@ -282,7 +282,9 @@ describe("a server", () => {
     const { source, place, notes } = open(fake("hostile").server);
     const [first, second] = [await source.tools(place), await source.tools(place)];
     expect(second[0]).toBe(first[0]);
-    expect(notes).toEqual([expect.stringMatching(/^The MCP server s describes .* offered, 3 in all: /)]);
+    expect(notes).toEqual([
+      "The MCP server s describes tools that cannot be offered: yes (inputSchema: Invalid input: expected record, received boolean), one without a name (name: Invalid input: expected string, received number), one without a name (Invalid input: expected object, received null), one without a name (Invalid input: expected object, received string).",
+    ]);
   });
 
   test("that cannot be started is not reached, and says why to the operator", async () => {
