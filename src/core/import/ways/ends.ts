@@ -108,7 +108,8 @@ export function finishesOf(
   const whole = nodes.flatMap((path) => {
     const isAsked = goesOn.has(path) && !last.includes(path);
     const own = ways.filter(({ from }) => from === path);
-    const condition = isAsked ? completionIn(texts.get(path), own) : undefined;
+    const leadsOn = own.some(({ to }) => nodes.indexOf(to) > nodes.indexOf(path)); // as they were reached: numbers may be in another order
+    const condition = isAsked ? completionIn(texts.get(path), own, leadsOn) : undefined;
     return condition === undefined ? [] : [{ path, condition, isAdded: false }];
   });
   const ends = new Set([
@@ -138,11 +139,9 @@ export function finishesOf(
 /** Whether a step leads to earlier ones alone, each in a case, and none is numbered after it. */
 function onlyReturns(path: string, nodes: readonly string[], ways: readonly Way[]): boolean {
   const own = ways.filter(({ from }) => from === path);
-  return own.every(isReturnInACase) && !nodes.some((node) => comesBefore(path, node));
-}
-
-function isReturnInACase({ from, to, label = "next", isDefault }: Way): boolean {
-  return isDefault !== true && !["next", "back", "otherwise"].includes(label) && comesBefore(to, from);
+  const isReturn = ({ to, label = "next", isDefault }: Way): boolean =>
+    isDefault !== true && !["next", "back", "otherwise"].includes(label) && comesBefore(to, path);
+  return own.every(isReturn) && !nodes.some((node) => comesBefore(path, node));
 }
 
 /** Whether a step says that it is the last one, whatever it leads back to. */
@@ -156,7 +155,11 @@ function endIn(source: SourceText | undefined): string | undefined {
 }
 
 /** The first line of a step that says when the whole workflow is done; an item of a menu that leads on says what comes of it. */
-function completionIn(source: SourceText | undefined, ways: readonly Way[]): string | undefined {
+function completionIn(
+  source: SourceText | undefined,
+  ways: readonly Way[],
+  leadsOn: boolean,
+): string | undefined {
   const labels = new Set(ways.flatMap(({ label }) => label ?? []));
   const names = ways.map(({ to }) => nameOf(to));
   const isWay = (line: string): boolean => STEP.test(line) || names.some((name) => line.includes(name));
@@ -174,7 +177,7 @@ function completionIn(source: SourceText | undefined, ways: readonly Way[]): str
     lines.findLast(
       (words) => !leadsByItem(words, labels) && !staying.has(letterOf(words)) && leaves(words),
     ) ?? // what is done stands below what is offered
-    (ways.every(isReturnInACase) ? undefined : endBelow(source?.body ?? [], labels)); // one that leads back alone ends in any case
+    (leadsOn ? endBelow(source?.body ?? [], labels) : undefined); // one that leads back alone ends in any case
   return said?.slice(0, MAX_CONDITION_CHARS);
 }
 

@@ -358,7 +358,8 @@ describe("what is ambiguous", () => {
   test("a step that goes on to one with an earlier number has the end that it says", () => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-03-a.md\n",
-      "steps/step-03-a.md": "**If it fails:**\n- STOP execution here\n\nload ./step-02-b.md\n",
+      "steps/step-03-a.md":
+        "**If it fails:**\n- STOP execution here\n\n**If it holds:**\n- Continue to ./step-02-b.md\n",
       "steps/step-02-b.md": "# B\n",
     });
     expect(ways(made)).toContain("step-03-a -finished-> finished");
