@@ -435,9 +435,10 @@ describe("what an agent is offered", () => {
     const large = Array.from({ length: 120 }, (_, index) => tool(() => "", { name: `a.t${100 + index}` }));
     const small = ["m.one", "z.one", "z.two"].map((name) => tool(() => "", { name }));
     const external = new ExternalTools([toolsInCode([...large, ...small])], () => undefined);
-    const { functions, offeredFor } = await external.offer(place);
+    const offer = await external.offer(place);
+    const { functions } = offer;
     expect(functions).toHaveLength(100);
-    for (const { name } of small) expect(offeredFor({ name })?.name).toBe(name);
+    for (const { name } of small) expect(offer.offeredFor({ name })?.name).toBe(name);
     expect(functions.map((each) => each.function.name)).toEqual(
       functions.map((each) => each.function.name).toSorted(),
     );
