@@ -101,10 +101,12 @@ function filesNamedByFolder(
   const folder = folderOf(entry.document);
   const called = new Set(calls.flatMap((call) => call.folder ?? []));
   const document = graph.texts.get(entry.document) ?? readSource("");
-  return [...graph.texts].flatMap(([path, source]) => {
-    const references = new References(tree, folder, path, variablesFor(source, document));
-    return filesInNamedFolders(tree, folder, { path, source, references }, called, findings);
-  });
+  const texts = [...graph.texts].map(([path, source]) => ({
+    path,
+    source,
+    references: new References(tree, folder, path, variablesFor(source, document)),
+  }));
+  return filesInNamedFolders(tree, folder, texts, called, findings);
 }
 
 /** The workflow's own folder, what its steps use from elsewhere, and the skills that they call. */
