@@ -520,6 +520,22 @@ test.each<[number, unknown]>([
   [400, { error: { code: "2003", message: "内容审核不通过" } }],
   [400, { error: { message: "400 - Input Filter: Content filtered due to safety violations." } }],
   [400, { code: "400", message: "Inappropriate content detected!!!" }],
+  // What gateways have found in a request, under the status of a wrong key: OpenRouter, Azure API Management, agentgateway.
+  [403, { error: { code: 403, message: "Request blocked: prompt injection patterns detected" } }],
+  [403, { error: { code: 403, message: "Request blocked: E-Mail detected in input." } }],
+  [403, { statusCode: 403, message: "Request failed content safety check." }],
+  [403, { message: "The request was rejected due to inappropriate content" }],
+  [
+    400,
+    {
+      error: {
+        code: "PROMPT_THREAT_DETECTED",
+        message: "Prompt threat detected. Your request cannot be processed.",
+      },
+    },
+  ],
+  [400, { message: "Request contains prohibited content" }],
+  [400, { detail: "Guardrail 'no-secrets' blocked: the content must not name a password" }], // MLflow's
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
     code: "LLM_CONTENT_FILTERED",
@@ -541,6 +557,7 @@ test.each([
         'Invalid response received from google: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}',
     },
   },
+  { error: { message: "Guardrail 'no-secrets' blocked: It names a password", type: "GuardrailViolation" } },
 ])("a filter's error in an answer is not asked for again: %j", (said) => {
   expect(errorInAnswer(said)).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
 });
