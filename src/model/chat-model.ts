@@ -21,6 +21,7 @@ import {
   errorInAnswer,
   refusedByProvider,
   timedOut,
+  unsaid,
 } from "./model-error.js";
 import { MAX_LOOKED_AT, isPage, readErrorBody } from "../http/error-body.js";
 import { isOfThoughts } from "./provider-error.js";
@@ -128,10 +129,15 @@ async function ask(
   let { messages } = request;
   const before = learned.of(endpoint, settings.model);
   const taught: string[] = [];
+  const teach = (failure: ModelError): void => {
+    const shown = located(failure, url, apiKey);
+    taught.push(shown instanceof Error ? shown.message : "");
+  };
+  let brokenOff: ModelError | undefined;
   request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
     const known = learned.of(endpoint, settings.model);
-    const stream = asksForStream(settings.stream, known);
+    const stream = brokenOff === undefined && asksForStream(settings.stream, known);
     const form = { ...request, messages, settings: { ...settings, stream } };
     const said = toBody(form, { endpoint, dialect: { ...dialect, ...known.form } });
     const body = withoutRefused(said, known);
@@ -153,12 +159,18 @@ async function ask(
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);
     if (!("failure" in answer)) {
+      if (brokenOff !== undefined && known.saysEnds !== true) {
+        learned.leaveStreams(endpoint, settings.model);
+        teach(brokenOff);
+      }
       if (taught.length > 0) note(whatWasTaught(taught, settings.model));
       return withoutKey(answer, apiKey);
     }
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
-    if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
+    if (stream && isUnsaid(answer) && !signal.aborted) {
+      brokenOff = failure;
+    } else if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
     } else {
       const isFinal = failure.code === "LLM_HTTP_ERROR" && !failure.retryable;
@@ -169,8 +181,7 @@ async function ask(
         throw failure;
       }
       learned.add(endpoint, settings.model, lesson);
-      const shown = located(failure, url, apiKey);
-      taught.push(shown instanceof Error ? shown.message : "");
+      teach(failure);
     }
     if (response.ok) request.onPiece?.({ type: "restart" });
   }
@@ -259,6 +270,14 @@ function refusedInAnswer(error: unknown): Refused {
   return { refusal: error.saidInAnswer, failure: error };
 }
 
+/**
+ * Whether a stream has broken off without a word of why, and without a count. Asked for whole, the same server may say it: those in Python that refuse
+ * once their stream has begun only break the connection (MLflow's gateway) or end it (llama.cpp's server), and Ollama leaves out what goes wrong in one.
+ */
+function isUnsaid({ refusal, failure }: Refused): boolean {
+  return refusal.body === "" && refusal.status === 200 && failure.usage === undefined;
+}
+
 /** JSON has half of a surrogate pair as an escape, wherever it stands: providers refuse the whole request for one. */
 function wellFormed(json: string): string {
   return json.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (escape) => (escape === "\\\\" ? escape : "\ufffd"));
@@ -270,8 +289,12 @@ async function readAnswer(
   answering: Answering,
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
-  const { beginning, chunks } = await beginningOf(answerChunks(response));
-  if (beginning === "") throw badResponse("it is empty");
+  const { beginning, chunks } = await beginningOf(answerChunks(response)).catch((error: unknown) => {
+    if (error instanceof ModelError) throw error;
+    const failure = classifyModelError(error, answering.apiKey);
+    throw failure instanceof ModelError ? unsaid(failure) : failure;
+  });
+  if (beginning === "") throw unsaid(badResponse("it is empty"));
   if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {
     return collectStream(eventData(chunks), answering, onPiece);
   }

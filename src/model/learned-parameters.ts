@@ -233,6 +233,14 @@ export class LearnedParameters {
     if (known.saysEnds !== true) this.keep(endpoint, model, { ...known, saysEnds: true });
   }
 
+  /** It is asked for whole answers from now on. */
+  leaveStreams(endpoint: string, model: string): void {
+    this.add(endpoint, model, {
+      ...NOTHING,
+      refused: new Map([["stream", { name: "stream", value: false }]]),
+    });
+  }
+
   /** As it was known at some time. */
   keep(endpoint: string, model: string, learned: Learned): void {
     this.known.set(keyOf(endpoint, model), learned);

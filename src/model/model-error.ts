@@ -106,6 +106,11 @@ export function badResponse(why: string): ModelError {
   });
 }
 
+/** The same error, of an answer that has come to nothing or broken off without a word of why. */
+export function unsaid(error: ModelError): ModelError {
+  return restated(error, { saidInAnswer: { status: 200, headers: new Headers(), body: "" } });
+}
+
 /** What came has neither an answer in it nor words. */
 export function holdsNoChoice(fields: object, apiKey?: string): ModelError {
   const shown = redact(JSON.stringify(fields), apiKey);

@@ -11,7 +11,7 @@ import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
 import { moreTelling, reasonIn, tellsEnough } from "./finish-reason.js";
-import { badResponse, errorInAnswer } from "./model-error.js";
+import { badResponse, errorInAnswer, unsaid } from "./model-error.js";
 import { OtherChoices } from "./other-choices.js";
 import { mergePiece, withContent } from "./provider-part.js";
 import {
@@ -200,7 +200,9 @@ const MAX_WORDS_CHARS = 1_000;
 
 /** A stream has ended without an end; the last that was no part of a completion may say why. */
 function endedEarly(strange: Fields, answering: Answering): Error {
-  return saysWords(strange) ? errorInAnswer(strange, answering) : badResponse("the stream ended early");
+  return saysWords(strange)
+    ? errorInAnswer(strange, answering)
+    : unsaid(badResponse("the stream ended early"));
 }
 
 /** The choice that an answer is put together from: the first that came, where a server sends several. */

@@ -101,6 +101,77 @@ describe.each([false, true])("an answer, streamed: %s", (stream) => {
   });
 });
 
+describe("a stream that breaks off without a word of why", () => {
+  const streams = ({ body }: { readonly body: unknown }) => /"stream":true/.test(JSON.stringify(body));
+  const refuse = (response: ServerResponse, status: number, message: string) => {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ detail: message }));
+  };
+
+  test("is asked for whole, which says why: a connection that ends behind its headers", async () => {
+    const server = await startRawServer((response, asked) => {
+      if (!streams(asked)) return refuse(response, 401, "Incorrect API key provided");
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.flushHeaders();
+      response.destroy();
+    });
+    const error = await errorOf(request(server.baseUrl, { stream: true }));
+    expect(error).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
+    expect(server.requests.map(streams)).toEqual([true, false]);
+  });
+
+  test("is asked for whole, which says why: an answer of nothing", async () => {
+    const words = "This model's maximum context length is 1024 tokens, however you requested 1500 tokens";
+    const server = await startRawServer((response, asked) =>
+      streams(asked) ? events(response, []) : refuse(response, 400, words),
+    );
+    const error = await errorOf(request(server.baseUrl, { stream: true }));
+    expect(error).toMatchObject({ code: "LLM_CONTEXT_EXCEEDED", contextTokens: 1_024 });
+  });
+
+  test("is given up for whole answers where no stream of the model's has ever told its end", async () => {
+    const notes: string[] = [];
+    const pieces: string[] = [];
+    const server = await startRawServer((response, asked) =>
+      streams(asked)
+        ? events(response, [delta({ content: "Wh" })])
+        : json(response, choice({ content: "Which?" })),
+    );
+    const model = createChatModel({ note: (sentence) => notes.push(sentence) });
+    const asked = request(server.baseUrl, { stream: true }, { onPiece: ({ type }) => pieces.push(type) });
+    expect(await model.complete(asked)).toMatchObject({ content: "Which?" });
+    expect(await model.complete(asked)).toMatchObject({ content: "Which?" });
+    expect(server.requests.map(streams)).toEqual([true, false, false]);
+    expect(notes).toEqual([expect.stringContaining("the stream ended early")]);
+    expect(pieces.at(-1)).toBe("restart");
+  });
+
+  test("is asked for whole that once where others of the model's have told their ends", async () => {
+    const notes: string[] = [];
+    const server = await startRawServer((response, asked) => {
+      if (!streams(asked)) return json(response, choice({ content: "Which?" }));
+      events(response, [delta({ content: "Which?" }, server.requests.length === 2 ? null : "stop")]);
+    });
+    const model = createChatModel({
+      note: (sentence) => notes.push(sentence),
+      patience: { lastWordsMs: 1, errorWordsMs: 1 },
+    });
+    for (const _ of "123") await model.complete(request(server.baseUrl, { stream: true }));
+    expect(server.requests.map(streams)).toEqual([true, true, false, true]);
+    expect(notes).toEqual([]);
+  });
+
+  test("and was counted is not asked for at once: its tokens count first", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4 };
+    const server = await startRawServer((response) =>
+      events(response, [{ ...delta({ content: "Wh" }), usage }]),
+    );
+    const error = await errorOf(request(server.baseUrl, { stream: true }));
+    expect(error).toMatchObject({ retryable: true, usage: { promptTokens: 3, completionTokens: 4 } });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
 describe("a request", () => {
   const sent = async (settings: Partial<ModelSettings>, more: Partial<ChatRequest> = {}) => {
     const server = await startRawServer((response) => json(response, choice({ content: "" })));
@@ -393,7 +464,7 @@ describe("answers that are odd, but answers", () => {
     let asked = 0;
     const server = await startRawServer((response) => {
       asked += 1;
-      const end = asked === 2 ? [] : [delta({}, "stop")];
+      const end = asked === 2 || asked === 3 ? [] : [delta({}, "stop")];
       events(response, [delta({ content: "I will fir" }), ...end, "[DONE]"]);
     });
     const model = createChatModel();
