@@ -128,7 +128,6 @@ export function readOverflow({
   body,
 }: SaidByProvider): { readonly contextTokens: number | undefined; readonly isGuess?: true } | undefined {
   if (status !== undefined && !STATUSES.has(status)) return undefined;
-  if (status === 413 && words.trim() === "") return { contextTokens: undefined }; // the status says it alone
   const error = errorFields(body);
   const raw = textOf(fieldsOf(error?.["metadata"])?.["raw"]);
   const text = `${codes.join(" ")} ${words} ${raw}`
@@ -142,6 +141,7 @@ export function readOverflow({
   const others = [TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_MISREAD, ANSWER_TOO_LONG];
   if (others.some((said) => said.test(text)) || isUsedUp({ words, codes })) return undefined;
   if (!TOO_LONG.some((said) => said.test(text))) {
+    if (status === 413) return { contextTokens: undefined }; // the status says it alone, whatever a proxy's words
     const mayBe = status !== undefined && status !== 500 && !OF_SOMETHING_ELSE.test(text);
     return mayBe && MAY_BE_TOO_LONG.some((said) => said.test(text)) ? GUESSED : undefined;
   }

@@ -352,6 +352,19 @@ describe("a refusal because the request is longer than the context is known, wit
     ],
     ["Cerebras, and proxies that say nothing more", 413, "", undefined],
     [
+      "Anthropic, of bytes, as its pages have it",
+      413,
+      said("Request exceeds the maximum allowed number of bytes."),
+      undefined,
+    ],
+    [
+      "a server in Rust, of bytes",
+      413,
+      "Failed to buffer the request body: length limit exceeded",
+      undefined,
+    ],
+    ["Kong, of bytes", 413, { message: "Request size limit exceeded" }, undefined],
+    [
       "a proxy that takes no such body",
       413,
       "<html><head><title>413 Request Entity Too Large</title></head></html>",
