@@ -21,7 +21,8 @@ function errorIn(body: string, depth: number): ErrorBody {
   if (value === undefined) return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
   const fields = unlisted(value) ?? {};
   const error = fieldsOf(fields["error"]) ?? fields;
-  const own = wordsIn(value, 0);
+  const told = wordsIn(value, 0);
+  const own = /^<(?:!doctype|html)\b/i.test(told) ? wordsOfPage(told) : told; // a proxy's, which a gateway passes on
   const field = depth < MAX_PASSED_ON ? passedOn(fields, error) : "";
   const json = field === "" && depth < MAX_PASSED_ON ? jsonIn(own) : "";
   const inner = field + json === "" ? NOTHING : errorIn(field + json, depth + 1);

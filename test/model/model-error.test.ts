@@ -28,7 +28,7 @@ describe("an answer of the provider", () => {
     [404, "LLM_HTTP_ERROR", false],
     [408, "LLM_TIMEOUT", true],
     [409, "LLM_HTTP_ERROR", true],
-    [413, "LLM_HTTP_ERROR", false],
+    [413, "LLM_CONTEXT_EXCEEDED", false],
     [418, "LLM_HTTP_ERROR", false],
     [422, "LLM_HTTP_ERROR", false],
     [425, "LLM_HTTP_ERROR", true],
@@ -655,6 +655,8 @@ test("a server that has to be started with another option is not asked again", (
 test("words that begin with their status, as the titles of proxies' pages do, say that once", () => {
   const page = "<html><head><title>502 Bad Gateway</title></head></html>";
   expect(refused(502, page).message).toBe("The model endpoint answered 502 Bad Gateway");
+  const passedOn = JSON.stringify({ error: { message: page, type: "server_error" } });
+  expect(refused(502, passedOn).message).toBe("The model endpoint answered 502 Bad Gateway");
   expect(refused(500, page).message).toBe("The model endpoint answered 500 502 Bad Gateway");
   expect(errorInAnswer({ error: { message: "429: slow" } }).message).toBe(
     "The model endpoint answered 429 slow",
