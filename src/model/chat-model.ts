@@ -4,7 +4,13 @@ import type { OnPiece } from "./answer-progress.js";
 import type { ModelSettings, ChatMessage, ChatRequest, ChatAnswer, ChatModel } from "./chat.js";
 import { dialectOf } from "./dialects.js";
 import { endpointOf, headersFor, redirected } from "./endpoint.js";
-import { LearnedParameters, asksForStream, learnFrom, withoutRefused } from "./learned-parameters.js";
+import {
+  LearnedParameters,
+  answersAsStreamOnly,
+  asksForStream,
+  learnFrom,
+  withoutRefused,
+} from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
 import { answerChunks, beginningOf } from "./answer-bounds.js";
 import { readErrorText, textOfChunks } from "../http/bounded-body.js";
@@ -137,7 +143,8 @@ async function ask(
   request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
     const known = learned.of(endpoint, settings.model);
-    const stream = brokenOff === undefined && asksForStream(settings.stream, known);
+    const mayBeWhole = brokenOff === undefined && !answersAsStreamOnly(known);
+    const stream = answersAsStreamOnly(known) || (mayBeWhole && asksForStream(settings.stream, known));
     const form = { ...request, messages, settings: { ...settings, stream } };
     const said = toBody(form, { endpoint, dialect: { ...dialect, ...known.form } });
     const body = withoutRefused(said, known);
@@ -153,13 +160,14 @@ async function ask(
     const answering = {
       ...answeringOf(response, settings, { endpoint, dialect, patience }),
       saysEnds: known.saysEnds === true,
+      mayBeWhole: stream && mayBeWhole,
       onEnd: () => learned.saysEnds(endpoint, settings.model),
     };
     const answer = response.ok
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);
     if (!("failure" in answer)) {
-      if (brokenOff !== undefined && known.saysEnds !== true) {
+      if (brokenOff !== undefined && !stream && known.saysEnds !== true) {
         learned.leaveStreams(endpoint, settings.model);
         teach(brokenOff);
       }
@@ -168,7 +176,7 @@ async function ask(
     }
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
-    if (stream && isUnsaid(answer) && !signal.aborted) {
+    if (stream && mayBeWhole && isUnsaid(answer) && !signal.aborted) {
       brokenOff = failure;
     } else if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);

@@ -252,6 +252,11 @@ export function asksForStream(wanted: boolean, { refused }: Learned): boolean {
   return refused.get("stream")?.value ?? wanted;
 }
 
+/** Whether a model takes no request for a whole answer. */
+export function answersAsStreamOnly({ refused }: Learned): boolean {
+  return refused.get("stream")?.value === true;
+}
+
 /** A request without what its model does not take. */
 export function withoutRefused(body: Body, { refused }: Learned): Body {
   const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {

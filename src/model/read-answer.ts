@@ -39,6 +39,8 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
   readonly maxTokens?: number | undefined;
   /** Whether this model has said of a stream before how it has ended. */
   readonly saysEnds?: boolean;
+  /** It was asked for as a stream, and can be asked for whole where its end is doubtful. */
+  readonly mayBeWhole?: boolean;
   /** Hears that a stream has said so. */
   readonly onEnd?: () => void;
 }

@@ -28,7 +28,7 @@ import {
   usageIn,
 } from "./read-answer.js";
 import { isWhole, saidOnce, saysMore } from "./read-call.js";
-import { toUsage, withCounts } from "./read-usage.js";
+import { hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { withRefusedCall } from "./refused-call.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
@@ -150,7 +150,9 @@ class StreamedAnswer {
     if (made.length > 0) told.message = { ...told.message, tool_calls: made };
     if (this.hasTold) answering.onEnd?.();
     else {
-      const isBrokenOff = answering.saysEnds === true && !(made.length > 0 && made.every(isWhole));
+      const isDoubtful =
+        answering.saysEnds === true || (answering.mayBeWhole === true && !hasCounted(told.usage));
+      const isBrokenOff = isDoubtful && !(made.length > 0 && made.every(isWhole));
       if (!this.isDone || isBrokenOff || !isAnswer(told) || saysWords(this.strange)) {
         throw endedEarly(this.strange, answering);
       }

@@ -161,6 +161,38 @@ describe("a stream that breaks off without a word of why", () => {
     expect(notes).toEqual([]);
   });
 
+  test("but with [DONE] is asked for whole where nobody knows whether the model's streams tell their ends", async () => {
+    const half = [delta({ content: "I will fir" }), "[DONE]"];
+    const server = await startRawServer((response, asked) =>
+      streams(asked) ? events(response, half) : json(response, choice({ content: "I will first read it." })),
+    );
+    const answer = await createChatModel().complete(request(server.baseUrl, { stream: true }));
+    expect(answer.content).toBe("I will first read it.");
+  });
+
+  test("but with [DONE] and a count is an answer", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4 };
+    const server = await startRawServer((response) =>
+      events(response, [delta({ content: "Which?" }), { choices: [], usage }, "[DONE]"]),
+    );
+    await createChatModel().complete(request(server.baseUrl, { stream: true }));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("is asked for as a stream again where the model answers as nothing else", async () => {
+    const server = await startRawServer((response, asked) =>
+      streams(asked)
+        ? events(response, [delta({ content: "Which?" }), "[DONE]"])
+        : refuse(response, 400, "This model only supports stream mode."),
+    );
+    const model = createChatModel();
+    for (const _ of "12") {
+      const answer = await model.complete(request(server.baseUrl, { stream: true }));
+      expect(answer).toMatchObject({ content: "Which?", finishReason: "stop" });
+    }
+    expect(server.requests.map(streams)).toEqual([true, false, true, true]);
+  });
+
   test("and was counted is not asked for at once: its tokens count first", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     const server = await startRawServer((response) =>
