@@ -167,10 +167,7 @@ async function ask(
       ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
       : await refusedOutright(response, patience, answering);
     if (!("failure" in answer)) {
-      if (brokenOff !== undefined && !stream && known.saysEnds !== true) {
-        learned.leaveStreams(endpoint, settings.model);
-        teach(brokenOff);
-      }
+      if (brokenOff !== undefined && !stream && learned.brokeOff(endpoint, settings.model)) teach(brokenOff);
       if (taught.length > 0) note(whatWasTaught(taught, settings.model));
       return withoutKey(answer, apiKey);
     }

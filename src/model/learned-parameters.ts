@@ -207,6 +207,8 @@ export interface Learned {
   readonly form: Partial<Dialect>;
   /** It says how its streams have ended. */
   readonly saysEnds?: true;
+  /** A stream of it has broken off, and the whole answer came. */
+  readonly hasBrokenOff?: true;
 }
 
 const NOTHING: Learned = { refused: new Map(), form: {} };
@@ -233,12 +235,17 @@ export class LearnedParameters {
     if (known.saysEnds !== true) this.keep(endpoint, model, { ...known, saysEnds: true });
   }
 
-  /** It is asked for whole answers from now on. */
-  leaveStreams(endpoint: string, model: string): void {
-    this.add(endpoint, model, {
-      ...NOTHING,
-      refused: new Map([["stream", { name: "stream", value: false }]]),
-    });
+  /**
+   * A stream of the model's has broken off, and the whole answer came. The second time, where none has ever told its end, whole answers are
+   * asked for from then on: true.
+   */
+  brokeOff(endpoint: string, model: string): boolean {
+    const known = this.of(endpoint, model);
+    if (known.saysEnds === true) return false;
+    const { refused, hasBrokenOff = false } = known;
+    const left: [string, Optional][] = hasBrokenOff ? [["stream", { name: "stream", value: false }]] : [];
+    this.keep(endpoint, model, { ...known, refused: new Map([...refused, ...left]), hasBrokenOff: true });
+    return hasBrokenOff;
   }
 
   /** As it was known at some time. */
