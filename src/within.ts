@@ -23,3 +23,19 @@ export async function inTime<T>(milliseconds: number, promise: Promise<T>, late:
   if (found === undefined) throw late();
   return found.value;
 }
+
+/**
+ * Calls this once the process has waited so long with nothing of its own to do: what it is busy with, as long as a busy machine makes
+ * that, is nobody's silence. Returns what calls it off.
+ */
+export function afterWaiting(milliseconds: number, call: () => void): () => void {
+  const waited = () => performance.eventLoopUtilization().idle;
+  const enough = waited() + milliseconds;
+  const look = (): void => {
+    const left = enough - waited();
+    if (left <= 0) call();
+    else timer = setTimeout(look, left);
+  };
+  let timer = setTimeout(look, milliseconds);
+  return () => clearTimeout(timer);
+}

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { makeFolders } from "../store/disk/make-folders.js";
 import { standsThere } from "../store/disk/own-file.js";
+import { afterWaiting } from "../within.js";
 import { FileLock, isHeld, isReadOnly, lockExclusively, lockWithin } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
@@ -261,11 +262,11 @@ async function askedAloud(
 ) {
   const seconds = START_TIMEOUT_MS / 1_000;
   const sentence = `The Temporal server (process ${record.pid}, ${record.address}) does not answer. It is asked for ${seconds} s.`;
-  const said = setTimeout(() => onProgress?.(sentence), SILENT_MS);
+  const isHeard = afterWaiting(SILENT_MS, () => onProgress?.(sentence));
   try {
     return await waitUntilHealthy(files, record, { timeoutMs: START_TIMEOUT_MS, signal });
   } finally {
-    clearTimeout(said);
+    isHeard();
   }
 }
 

@@ -25,6 +25,7 @@ import { signerFor } from "./signer.js";
 import { unexpected } from "./unexpected.js";
 import { wordsOf } from "../../core/system-code.js";
 import { timeOf } from "../terminal/time-of-day.js";
+import { afterWaiting } from "../../within.js";
 import { SERVER_ENDED, TEMPORAL_AWAY, TEMPORAL_BACK, WORKER_ENDS } from "./standstill-words.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -285,16 +286,16 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
   const address = options.connection?.address ?? "127.0.0.1:7233";
   const now = new Date();
   const until = timeOf(new Date(now.getTime() + SERVES_MS).toISOString(), now);
-  const silence = setTimeout(() => {
+  const isHeard = afterWaiting(SILENCE_MS, () => {
     printNote(`Temporal does not answer at ${address}. It is asked until ${until}.`);
-  }, SILENCE_MS);
+  });
   try {
     return await InterlockClient.connect(options);
   } catch (error) {
     const reason = wordsOf(error);
     throw new NoTemporal(unreachedWords(address, reason, error), { cause: error });
   } finally {
-    clearTimeout(silence);
+    isHeard();
   }
 }
 
