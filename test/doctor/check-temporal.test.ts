@@ -9,7 +9,7 @@ const RESOURCE_EXHAUSTED = 8;
 const KEYWORD = 2;
 const TEXT = 1;
 
-async function look(answers: Readonly<Record<string, GrpcAnswer>>) {
+async function look(answers: Parameters<typeof answeringTemporal>[0]) {
   const address = await answeringTemporal(answers);
   const place = { connection: { address }, namespace: "shop", taskQueue: "interlock", embedded: false };
   const findings = await checkTemporal(place);
@@ -50,6 +50,28 @@ test("a key that may read a namespace and not write is named before a run is ref
   expect(found("workers")?.status).toBe("warning");
   const notFound = { code: INVALID_ARGUMENT, details: "Execution is not set on request." };
   expect((await look({ ResetStickyTaskQueue: notFound }))("rights")?.status).toBe("ok");
+});
+
+test("what a namespace has is asked side by side: an answer that takes long leaves no less time for the others", async () => {
+  let asked = 0;
+  let allAsked: (answer: GrpcAnswer) => void;
+  const answer = new Promise<GrpcAnswer>((resolve) => (allAsked = resolve));
+  const questions = [
+    "DescribeNamespace",
+    "ResetStickyTaskQueue",
+    "ListSearchAttributes",
+    "DescribeTaskQueue",
+  ];
+  const late = () => {
+    asked += 1;
+    if (asked === questions.length) allAsked({ message: Buffer.alloc(0) });
+    return answer;
+  };
+  const found = await look(Object.fromEntries(questions.map((question) => [question, late])));
+  expect(found("namespace")?.status).toBe("ok");
+  expect(found("rights")?.status).toBe("ok");
+  expect(found("search attributes")?.found).toMatch(/^missing: /);
+  expect(found("workers")?.found).toMatch(/^none at /);
 });
 
 test("attributes of other types may be somebody else's: a namespace of its own is advised before they are removed", async () => {

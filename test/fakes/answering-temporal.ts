@@ -22,6 +22,9 @@ export type GrpcAnswer =
   | "cut"
   | "silence";
 
+/** What it says when it is asked. */
+type Later = () => Promise<GrpcAnswer>;
+
 const NOTHING: GrpcAnswer = { message: Buffer.alloc(0) };
 
 /**
@@ -29,7 +32,7 @@ const NOTHING: GrpcAnswer = { message: Buffer.alloc(0) };
  * which answers all else.
  */
 export async function answeringTemporal(
-  answers: Readonly<Record<string, GrpcAnswer>>,
+  answers: Readonly<Record<string, GrpcAnswer | Later>>,
   otherwise: GrpcAnswer = NOTHING,
   behind?: string,
 ): Promise<string> {
@@ -43,32 +46,38 @@ export async function answeringTemporal(
     const method = headers[":path"]?.split("/").at(-1) ?? "";
     if (onward !== undefined && answers[method] === undefined) return handOn(stream, headers, onward);
     const answer = answers[method] ?? otherwise;
-    if (answer === "silence") return undefined;
-    if (answer === "reset") return stream.close(constants.NGHTTP2_CANCEL);
-    if (answer === "cut") return stream.session?.destroy();
-    if ("page" in answer) {
-      stream.respond({ ":status": answer.page, "content-type": "text/html" });
-      return stream.end("<html>No.</html>");
-    }
-    const answered = { ":status": 200, "content-type": "application/grpc" };
-    if ("code" in answer) {
-      const status = {
-        "grpc-status": String(answer.code),
-        "grpc-message": encodeURIComponent(answer.details),
-      };
-      return stream.respond({ ...answered, ...status }, { endStream: true });
-    }
-    stream.respond(answered, { waitForTrailers: true });
-    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(answer.message.length, 1);
-    return stream.end(Buffer.concat([head, answer.message]));
+    if (typeof answer === "function") return void answer().then((said) => end(stream, said));
+    return end(stream, answer);
   });
   const port = await listen(server);
   onTestFinished(() => {
     for (const session of sessions) session.destroy();
   });
   return `127.0.0.1:${port}`;
+}
+
+/** Ends a request so. */
+function end(stream: ServerHttp2Stream, answer: GrpcAnswer): unknown {
+  if (answer === "silence") return undefined;
+  if (answer === "reset") return stream.close(constants.NGHTTP2_CANCEL);
+  if (answer === "cut") return stream.session?.destroy();
+  if ("page" in answer) {
+    stream.respond({ ":status": answer.page, "content-type": "text/html" });
+    return stream.end("<html>No.</html>");
+  }
+  const answered = { ":status": 200, "content-type": "application/grpc" };
+  if ("code" in answer) {
+    const status = {
+      "grpc-status": String(answer.code),
+      "grpc-message": encodeURIComponent(answer.details),
+    };
+    return stream.respond({ ...answered, ...status }, { endStream: true });
+  }
+  stream.respond(answered, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(answer.message.length, 1);
+  return stream.end(Buffer.concat([head, answer.message]));
 }
 
 function handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onward: ClientHttp2Session): void {
