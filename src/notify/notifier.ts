@@ -31,6 +31,7 @@ import { inTime } from "../within.js";
 import { whyLost } from "../store/lost-store.js";
 import type { Store } from "../store/store.js";
 import { sendMessage } from "./send-message.js";
+import { type Send, sparingPlaces } from "./spare-places.js";
 
 /** A change of a run that somebody may want to know of. */
 export interface Told extends PhaseChange {
@@ -72,9 +73,10 @@ const MAX_TOLD_NAME_CHARS = 200;
 export function openNotifier(deps: NotifierDeps): Notifier {
   const { connection, namespace } = deps;
   const client = new Client({ connection, namespace, ...defined({ dataConverter: deps.dataConverter }) });
+  const send = sparingPlaces(sendMessage);
   return {
     announce: (told) => announceTo(deps, client, told),
-    activities: { [NOTICE_ACTIVITY]: (asked) => deliver(deps, asked) },
+    activities: { [NOTICE_ACTIVITY]: (asked) => deliver(deps, send, asked) },
   };
 }
 
@@ -169,7 +171,11 @@ async function begin(client: Client, store: Store, ref: NoticeRef, notice: Notic
   });
 }
 
-async function deliver({ store, webhooks }: NotifierDeps, asked: unknown): Promise<{ found: string }> {
+async function deliver(
+  { store, webhooks }: NotifierDeps,
+  send: Send,
+  asked: unknown,
+): Promise<{ found: string }> {
   const ref = parseNoticeRef(asked);
   if (ref === undefined)
     throw ApplicationFailure.nonRetryable("This names no notice.", "E_SCHEMA_VALIDATION");
@@ -186,7 +192,7 @@ async function deliver({ store, webhooks }: NotifierDeps, asked: unknown): Promi
   if (webhook === undefined) {
     throw notSent(`the settings of this worker name no webhook ${ref.webhook}`, { retryable: true });
   }
-  const delivery = await sendMessage(webhook, noticeIdOf(ref), notice);
+  const delivery = await send(webhook, noticeIdOf(ref), notice);
   if (!delivery.ok) throw notSent(delivery.found, delivery);
   failpoint("notice.sent");
   notices.remove(ref.change, ref.webhook);

@@ -26,6 +26,8 @@ export type Delivery =
       readonly retryable: boolean;
       /** The receiver wants to be left alone for that long. */
       readonly retryAfterMs?: number | undefined;
+      /** Nothing came back. */
+      readonly isUnanswered?: true;
     };
 
 /** Sends one message, once. Never rejects. Redirects are not followed, and of an answer only the beginning is read. */
@@ -58,7 +60,7 @@ export async function sendMessage(
     const found = signal.aborted
       ? `no answer within ${limitMs / 1_000} s`
       : `not reached: ${whyNotReached(error)}`;
-    return { ok: false, retryable: true, found };
+    return { ok: false, retryable: true, isUnanswered: true, found };
   }
   if (response.ok) {
     await response.body?.cancel().catch(() => undefined);
