@@ -699,6 +699,14 @@ test("the filters of the list are those of the command, and stand in the address
   await eventually(async () => (await page.getByLabel("Package begins with").inputValue()) !== "");
 });
 
+test("a filter that is typed into the address and that no option has is shown as what the list goes by", async () => {
+  await stand.start();
+  const page = await open("#/runs?phase=waiting-user,running");
+  const phases = page.getByRole("region", { name: "Runs, newest first" }).locator(".phase");
+  await phases.getByText("waits for you").first().waitFor();
+  expect(await page.getByLabel("Phase").inputValue()).toBe("waiting-user,running");
+});
+
 test("who goes back at once sees in the fields what the list is filtered by", async () => {
   const page = await open("#/runs?package=attic");
   const field = page.getByLabel("Package begins with");
@@ -874,6 +882,23 @@ test("first words stay while another workflow of the package is chosen", async (
   await page.getByLabel("Workflow").selectOption("part");
   await page.locator(".graph text", { hasText: "colour" }).first().waitFor();
   expect(await words.inputValue()).toBe("A long beginning.");
+});
+
+test("first words are there again after another view and after another page, until a run has them", async () => {
+  const page = await open(`#/packages/${stand.store.taskQueue}/${stand.packageId}`);
+  const words = page.getByLabel("First words");
+  await words.fill("A long beginning.");
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await page.goBack();
+  await expect.poll(() => words.inputValue(), { timeout: PATIENCE_MS }).toBe("A long beginning.");
+  await page.reload();
+  await expect.poll(() => words.inputValue(), { timeout: PATIENCE_MS }).toBe("A long beginning.");
+  await page.getByLabel(/^Rehearse/).check();
+  await page.getByRole("button", { name: "Rehearse" }).click();
+  await page.waitForURL(/#\/runs\/[0-9a-f-]{36}$/);
+  await page.goBack();
+  await expect.poll(() => words.inputValue(), { timeout: PATIENCE_MS }).toBe("");
 });
 
 test("each conversation begins at its end, and who turns its pages by keyboard stays at the button", async () => {

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { PageError } from "./ask.js";
 
-/** What somebody types for a question. */
+/** What somebody types for a question, or for the start of a run. */
 export interface Draft {
-  /** Which question: its run and its id. */
+  /** Which question: its run and its id; or which field. */
   readonly to: string;
   readonly text: string;
   /** It is on its way: whether it is taken, its answer says, or the run. */
@@ -18,24 +18,24 @@ export interface Drafts {
   readonly whileSent: (to: string, act: () => Promise<unknown>) => Promise<void>;
 }
 
-/** By run. They outlive the form, which goes when its question is answered elsewhere, and the view: what is sent from it may come back refused. */
+/** By page. They outlive the form, which goes when its question is answered elsewhere, and the view: what is sent from it may come back refused. */
 const typed = new Map<string, readonly Draft[]>();
 const changes = new EventTarget();
 
-/** What is typed on the page of a run. The tab keeps it, also when the page is loaded anew. */
-export function useDrafts(run: string): Drafts {
-  const [all, setAll] = useState(() => draftsOf(run));
+/** What is typed on a page, of a run or of a package. The tab keeps it, also when the page is loaded anew. */
+export function useDrafts(page: string): Drafts {
+  const [all, setAll] = useState(() => draftsOf(page));
   useLayoutEffect(() => {
-    const look = () => setAll(draftsOf(run));
+    const look = () => setAll(draftsOf(page));
     changes.addEventListener("change", look);
     return () => changes.removeEventListener("change", look);
-  }, [run]);
+  }, [page]);
   const put = (to: string, change: (text: string) => Omit<Draft, "to">, isKept = true) => {
-    const before = draftsOf(run);
+    const before = draftsOf(page);
     const draft = { to, ...change(before.find((each) => each.to === to)?.text ?? "") };
     const after = [...before.filter((each) => each.to !== to), ...(draft.text === "" ? [] : [draft])];
-    typed.set(run, after);
-    if (isKept) keep(run, after);
+    typed.set(page, after);
+    if (isKept) keep(page, after);
     changes.dispatchEvent(new Event("change"));
   };
   const type = (to: string, text: string) => put(to, () => ({ text }));
@@ -53,17 +53,17 @@ export function useDrafts(run: string): Drafts {
   return { all, type, whileSent };
 }
 
-function placeOf(run: string): string {
-  return `drafts of ${run}`;
+function placeOf(page: string): string {
+  return `drafts of ${page}`;
 }
 
-function draftsOf(run: string): readonly Draft[] {
-  return typed.get(run) ?? keptOf(run);
+function draftsOf(page: string): readonly Draft[] {
+  return typed.get(page) ?? keptOf(page);
 }
 
-function keptOf(run: string): readonly Draft[] {
+function keptOf(page: string): readonly Draft[] {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(placeOf(run)) ?? "[]");
+    const kept: unknown = JSON.parse(sessionStorage.getItem(placeOf(page)) ?? "[]");
     return Array.isArray(kept) ? kept.filter(isDraft) : [];
   } catch {
     return [];
@@ -76,10 +76,10 @@ function isDraft(kept: unknown): kept is Draft {
 }
 
 /** Where the browser keeps nothing, or no more, what is typed is in the page alone. */
-function keep(run: string, drafts: readonly Draft[]): void {
+function keep(page: string, drafts: readonly Draft[]): void {
   try {
-    if (drafts.length === 0) sessionStorage.removeItem(placeOf(run));
-    else sessionStorage.setItem(placeOf(run), JSON.stringify(drafts));
+    if (drafts.length === 0) sessionStorage.removeItem(placeOf(page));
+    else sessionStorage.setItem(placeOf(page), JSON.stringify(drafts));
   } catch {
     return;
   }

@@ -138,10 +138,13 @@ interface ChoiceProps {
 }
 
 export function Choice({ label, hint, value, options, onValue }: ChoiceProps) {
+  // An address may name what is not offered: it is what the list goes by.
+  const isOffered = options.some(([option]) => option === value);
   return (
     <Field label={label} hint={hint}>
       {(attributes) => (
         <select {...attributes} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+          {!isOffered && <option value={value}>{visibleLine(value)}</option>}
           {options.map(([option, text]) => (
             <option key={option} value={option}>
               {text}

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { PackageFacts, PackageWorkflow } from "../../api-run.js";
 import type { StartRequest, StoreFacts } from "../../api.js";
 import { ask } from "../ask.js";
+import { useDrafts } from "../drafts.js";
 import { leadToRun } from "../lead-to-run.js";
 import { Choice, DoForm, Field, NotYet, TextField, Tick } from "../ui/parts.js";
 import { useAsked, useDoing, useOnceIds } from "../use-asked.js";
@@ -32,7 +33,6 @@ export function StartForm(props: StartFormProps) {
 /** What is filled in. */
 interface Filled {
   readonly projectRoot: string;
-  readonly words: string;
   readonly model: string;
   readonly agentId: string;
   readonly story: string;
@@ -47,7 +47,6 @@ interface Filled {
 
 const NOTHING: Filled = {
   projectRoot: "",
-  words: "",
   model: "",
   agentId: "",
   story: "",
@@ -60,6 +59,9 @@ const NOTHING: Filled = {
   evaluateConditions: false,
 };
 
+/** What the tab keeps of the form. */
+const WORDS = "first words";
+
 interface FilledProps {
   readonly filled: Filled;
   readonly set: (change: Partial<Filled>) => void;
@@ -68,6 +70,8 @@ interface FilledProps {
 function Form({ taskQueue, facts, workflow, store }: StartFormProps & { readonly store: StoreFacts }) {
   const [filled, setFilled] = useState({ ...NOTHING, projectRoot: store.projects[0]?.root ?? "" });
   const set = (change: Partial<Filled>) => setFilled((before) => ({ ...before, ...change }));
+  const drafts = useDrafts(`the start of ${taskQueue} ${facts.packageId}`);
+  const words = drafts.all.find(({ to }) => to === WORDS)?.text ?? "";
   const ids = useOnceIds();
   const doing = useDoing();
   const send = async () => {
@@ -76,9 +80,11 @@ function Form({ taskQueue, facts, workflow, store }: StartFormProps & { readonly
       taskQueue,
       packageId: facts.packageId,
       ...(workflowRef === undefined ? {} : { workflowRef }),
+      ...(words.trim() === "" ? {} : { input: words }),
       ...chosenIn(filled),
     };
-    await leadToRun(ask("start", { ...request, newRunId: ids.of(request) }));
+    const newRunId = ids.of(request);
+    await drafts.whileSent(WORDS, () => leadToRun(ask("start", { ...request, newRunId })));
     ids.renew();
   };
   const { rehearse } = filled;
@@ -100,8 +106,8 @@ function Form({ taskQueue, facts, workflow, store }: StartFormProps & { readonly
         {(attributes) => (
           <textarea
             {...attributes}
-            value={filled.words}
-            onInput={(event) => set({ words: event.currentTarget.value })}
+            value={words}
+            onInput={(event) => drafts.type(WORDS, event.currentTarget.value)}
           />
         )}
       </Field>
@@ -168,12 +174,11 @@ function More({ facts, filled, set }: FilledProps & { readonly facts: PackageFac
 
 /** What was filled in, as a start names it. */
 function chosenIn(filled: Filled): Pick<StartRequest, "projectRoot"> & Partial<StartRequest> {
-  const { projectRoot, words, model, agentId, story, rehearse, branches } = filled;
+  const { projectRoot, model, agentId, story, rehearse, branches } = filled;
   const { turns, tokens, cost, autopilot, evaluateConditions } = filled;
   const limits = Object.entries({ turns, tokens, cost }).filter(([, value]) => value !== "");
   return {
     projectRoot,
-    ...(words.trim() === "" ? {} : { input: words }),
     ...(model.trim() === "" ? {} : { model: { model: model.trim() } }),
     ...(agentId === "" ? {} : { agentId }),
     ...(story.trim() === "" ? {} : { storyId: story.trim() }),
