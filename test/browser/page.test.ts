@@ -134,6 +134,31 @@ test("what waits for a person stands on top; it is answered, the worker dies, an
   expect(await page.getByLabel("Your answer").count()).toBe(0);
 });
 
+test("a raise that was taken is said to be, also while no worker has written it down", async () => {
+  const run = await stand.start({ budget: { run: { turns: 1 } } });
+  const page = await open("#/runs");
+  // As the run's files are while its worker is away: what stood in them before.
+  let former = "";
+  let isAway = false;
+  await page.route("**/run/standing*", async (route) => {
+    if (isAway) return route.fulfill({ contentType: "application/json", body: former });
+    const response = await route.fetch();
+    former = await response.text();
+    return route.fulfill({ response });
+  });
+  await page.goto(`${stand.origin}/#/runs/${run}`);
+  const added = page.getByLabel("Model turns to add");
+  await added.waitFor();
+  isAway = true;
+  await added.fill("100");
+  await page.getByRole("button", { name: "Raise the budget" }).click();
+  await page.getByText("The budget is raised.").waitFor();
+  await page.getByText("The limit is 101 now.").waitFor();
+  isAway = false;
+  await page.getByLabel("Your answer").waitFor();
+  expect(await added.count()).toBe(0);
+});
+
 test("what takes longer than the page waits before it asks again is shown when it comes", async () => {
   const page = await open("");
   await page.clock.install();
@@ -347,8 +372,11 @@ test("a run is paused, let go on, and cancelled by forms that say what they do",
   await phase(page, "paused");
   await page.getByRole("button", { name: "Let it go on" }).first().click();
   await expect.poll(() => page.getByText("The run is paused").count(), { timeout: PATIENCE_MS }).toBe(0);
+  await stand.killWorker();
   await page.getByText("It ends as failed, and can be retried").click();
   await page.getByRole("button", { name: "Cancel the run" }).click();
+  await page.getByText("The run is told.").waitFor(); // which nothing else on the page shows until a worker is there
+  await stand.startWorker();
   await page.getByRole("heading", { name: "The run was stopped" }).waitFor();
 });
 

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { ask } from "../ask.js";
 import { Action, DoForm, Quiet } from "../ui/parts.js";
 import { useDoing } from "../use-asked.js";
@@ -80,13 +81,17 @@ interface SimpleProps {
 
 function Simple({ watched, route, says, button, isDangerous = false }: SimpleProps) {
   const doing = useDoing();
+  const [isTold, setTold] = useState(false);
   const send = async () => {
+    setTold(false);
     await ask(route, { run: watched.run });
+    setTold(true);
     watched.again();
   };
   return (
     <DoForm doing={doing} button={button} isDangerous={isDangerous} onSubmit={send}>
       <p>{says}</p>
+      {isTold && <p role="status">The run is told.</p>}
     </DoForm>
   );
 }
