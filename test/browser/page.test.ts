@@ -521,7 +521,10 @@ test("nothing serious stands in the way of a screen reader or the keyboard, in t
       await page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })");
       await page.waitForLoadState("networkidle").catch(() => undefined); // what is open asks for more
       const found = await seriousFindings(page);
-      const beyond = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      const beyond = await page.evaluate(`
+        document.documentElement.scrollWidth > innerWidth ||
+        [...document.querySelectorAll("nav a")].some((link) => link.getBoundingClientRect().right > innerWidth)
+      `);
       expect({ path, found, beyond }).toEqual({ path, found: [], beyond: false });
     }
   }
