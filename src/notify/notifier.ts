@@ -86,21 +86,29 @@ async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promi
   if (notice === undefined) return;
   const { change, run } = told;
   const { storeId, projectId, runId } = run;
+  const kept: NoticeRef[] = [];
   for (const { name: webhook } of deps.webhooks.filter((each) => wants(each, notice.data))) {
     await unlessLost(webhook, async () => {
       const { notices } = await filesOf(deps.store, { projectId, runId });
       await notices.keep(change, webhook, notice);
       failpoint("notice.kept");
-      const ref = { storeId, projectId, runId, change, webhook };
-      const left = begun + START_MS - performance.now();
-      await inTime(
-        left,
-        begin(client, deps.store, ref, notice),
-        () => new Error("Temporal has not taken the notice in time."),
-      );
-      failpoint("notice.started");
+      kept.push({ storeId, projectId, runId, change, webhook });
     });
   }
+  const left = begun + START_MS - performance.now();
+  // At once: one after the other, those behind a Temporal that is slow or far away would have no time left, in no attempt.
+  const starts = kept.map((ref) =>
+    unlessLost(ref.webhook, async () => {
+      await inTime(left, begin(client, deps.store, ref, notice), late);
+      failpoint("notice.started");
+    }),
+  );
+  const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+function late(): Error {
+  return new Error("Temporal has not taken the notice in time.");
 }
 
 /** Rejects where another attempt may help, and there is one. */

@@ -12,7 +12,7 @@ import { namesIn } from "../fakes/run-world.js";
 import { SECRET } from "../fakes/webhook-receiver.js";
 
 /** A connection as a worker has one, to a Temporal that answers each start of a notice so. */
-async function connectionTo(answer: GrpcAnswer): Promise<NativeConnection> {
+async function connectionTo(answer: GrpcAnswer | (() => Promise<GrpcAnswer>)): Promise<NativeConnection> {
   quietRuntime();
   const connection = await NativeConnection.connect({
     address: await answeringTemporal({ StartWorkflowExecution: answer }),
@@ -61,13 +61,28 @@ const LATE = "Temporal has not taken the notice in time.";
 test("a Temporal that says nothing of a notice has the change of phase tried again, to the last attempt, and fails it never", async () => {
   const { attempt, lost, kept } = await openEnding(await connectionTo("silence"), ["ops", "chat"]);
   await expect(attempt(ATTEMPTS - 1)).rejects.toThrow(LATE);
-  expect([lost, await kept()]).toEqual([[], ["1.ops.json"]]);
+  expect([lost, await kept()]).toEqual([[], ["1.chat.json", "1.ops.json"]]);
   expect(await attempt(ATTEMPTS)).toMatchObject({ lines: 1 });
   expect(lost).toEqual([
     [LOST, "ops"],
     [LOST, "chat"],
   ]);
   expect(await kept()).toEqual(["1.chat.json", "1.ops.json"]);
+});
+
+test("the messages of a change are handed to Temporal at once: of many, one after the other, the last had no time left in any attempt", async () => {
+  const names = ["ops", "chat", "mail"];
+  const answers: (() => void)[] = [];
+  const connection = await connectionTo(
+    () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ message: Buffer.alloc(0) }));
+        if (answers.length === names.length) for (const answer of answers) answer();
+      }),
+  );
+  const { attempt, lost } = await openEnding(connection, names);
+  expect(await attempt(1)).toMatchObject({ lines: 1 });
+  expect(lost).toEqual([]);
 });
 
 test.each([
