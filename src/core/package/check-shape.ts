@@ -10,6 +10,7 @@ import {
   jsonPath,
   listNames,
   quote,
+  standInFor,
 } from "./findings.js";
 
 /** Parses a JSON file of a package. */
@@ -53,12 +54,9 @@ const STAND_INS = new Map<PropertyKey, JsonValue>([
 /** What names something, and what is named so: refused in one place, it is in the others too. */
 const IDS: ReadonlySet<PropertyKey> = new Set(["id", "from", "to", "entryNodeId", "nodeId", "agentId"]);
 
-/** An id in the place of one that is refused: another for each, and the same wherever it stands. */
-function idLike(refused: JsonValue | undefined): string | undefined {
+function idFor(refused: JsonValue | undefined): string | undefined {
   if (typeof refused === "number") return String(refused);
-  if (typeof refused !== "string" || refused === "") return undefined;
-  const plain = refused.replaceAll(/[^A-Za-z0-9.:-]/g, (letter) => `_${letter.charCodeAt(0)}_`);
-  return /^[A-Za-z0-9]/.test(plain) ? plain : `x${plain}`;
+  return typeof refused === "string" && refused !== "" ? standInFor(refused) : undefined;
 }
 
 /** Other files name what these hold: without them, they would be told to name nothing. */
@@ -76,7 +74,7 @@ function mend(root: JsonValue, issue: Issue): void {
   }
   if (inside === undefined) return;
   const { object, key } = inside;
-  const standIn = IDS.has(key) ? idLike(object[key]) : STAND_INS.get(key);
+  const standIn = IDS.has(key) ? idFor(object[key]) : STAND_INS.get(key);
   if (isUnknown) for (const refused of issue.keys) delete object[refused];
   else if (standIn !== undefined) object[key] = standIn;
   else if (!NEEDED.has(key)) delete object[key];

@@ -109,7 +109,7 @@ const MAX_LISTED = 10;
 
 /** A name from a package as a message shows it: quoted, on one line, printable, of bounded length. */
 export function quote(name: string): string {
-  return jsonEscaped(JSON.stringify(cut(name, MAX_QUOTE_CHARS)));
+  return jsonEscaped(JSON.stringify(cut(asWritten(name), MAX_QUOTE_CHARS)));
 }
 
 /** The names a message offers instead of a wrong one: the first few. */
@@ -118,10 +118,25 @@ export function listNames(names: readonly string[] | ReadonlySet<string>): strin
   const shown: string[] = [];
   for (const name of names) {
     if (shown.length === MAX_LISTED) break;
-    shown.push(printable(cut(name, MAX_QUOTE_CHARS)));
+    shown.push(printable(cut(asWritten(name), MAX_QUOTE_CHARS)));
   }
   if (count > shown.length) shown.push(`and ${count - shown.length} more`);
   return shown.length === 0 ? "none" : shown.join(", ");
+}
+
+const STAND_IN = "refused-id:";
+
+/** An id in the place of one that is refused: another for each, the same wherever it stands. Messages show it as it was written. */
+export function standInFor(id: string): string {
+  return `${STAND_IN}${Array.from(id, (letter) => letter.codePointAt(0)?.toString(16)).join("-")}`;
+}
+
+function asWritten(name: string): string {
+  if (!name.startsWith(STAND_IN)) return name;
+  const codes = name.slice(STAND_IN.length).split("-");
+  return codes.every((code) => /^(?:10|[\da-f])?[\da-f]{1,4}$/.test(code))
+    ? String.fromCodePoint(...codes.map((code) => Number.parseInt(code, 16)))
+    : name;
 }
 
 function cut(text: string, maxChars: number): string {

@@ -271,6 +271,10 @@ describe("what the schemas refuse, with file and JSON path", () => {
       "$.nodes[0].inputs[0] must be text, not null",
       '$.edges[0].isDefault must be true or false, not "yes"',
       "$.edges[0].conditionExpr must be an object, not a list",
+      '$.entryNodeId "draft" is not the id of a node (there are: a b)',
+      '$.edges[0].from "draft" is not the id of a node (there are: a b)',
+      '$.edges[0].to "done" is not the id of a node (there are: a b)',
+      '$.nodes[0].file names the file "f", which the package does not have: add it',
     ]);
   });
 });
