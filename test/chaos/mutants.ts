@@ -257,8 +257,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "notify/notifier.ts",
-        from: "sendMessage(webhook, noticeIdOf(ref), notice)",
-        to: "sendMessage(webhook, `${noticeIdOf(ref)}-${process.pid}`, notice)",
+        from: "send(webhook, noticeIdOf(ref), notice)",
+        to: "send(webhook, `${noticeIdOf(ref)}-${process.pid}`, notice)",
       },
     ],
     verdicts: ["lost"],
