@@ -14,6 +14,7 @@ import { saveFile } from "../../src/store/disk/save-file.js";
 import { writeOwnStream } from "../../src/store/disk/own-file.js";
 import { NO_LOCK } from "../../src/store/disk/fenced-lock.js";
 import {
+  type SessionManifest,
   markSessionFolder,
   openSessionFolder,
   recordSessionFile,
@@ -24,6 +25,7 @@ import { RunIndex } from "../../src/store/runs/run-index.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { StartSignatures } from "../../src/store/start-signatures.js";
 import { type Store, openStore } from "../../src/store/store.js";
+import { onSessionPlace } from "../../src/tools/bundle/held-folder.js";
 import { makeLongList } from "../fakes/long-lists.js";
 import { sessionManifest } from "../fakes/session-manifest.js";
 import { writePackage } from "../fakes/package-fixture.js";
@@ -66,6 +68,11 @@ async function newRun(store: Store): Promise<RunFiles> {
   return valueOf(await store.runs.openFiles(projectId, RUN_ID));
 }
 
+async function beginSession(folder: string): Promise<SessionManifest> {
+  const path = join(world.dir, folder, "s");
+  return valueOf(await onSessionPlace({ path }, (place) => openSessionFolder(place, MANIFEST)));
+}
+
 /** As another process has the store. */
 const again = (): Promise<Store> => openStore(world.store.dir);
 
@@ -80,8 +87,7 @@ describe("what is reported is on disk by then, bytes and names, when", () => {
       await signatures.admits(START_OF_RUN, await signatures.sign(START_OF_RUN), "e-1");
     },
     "a notice is kept": async () => (await newRun(world.store)).notices.keep(1, "ops", {} as Notice),
-    "a session is begun in new folders": () =>
-      openSessionFolder({ outputRoot: join(world.dir, "out", "sessions"), sessionId: "s" }, MANIFEST),
+    "a session is begun in new folders": () => beginSession("out/sessions"),
     "a backup is taken into new folders": () =>
       backupStore(world.store.dir, join(world.dir, "disk", "backups", "daily")),
     "a store is restored into new folders": async () => {
@@ -113,13 +119,7 @@ describe("what somebody has written who died before its name was durable is so b
       },
     ],
     "the folders of a project's first run": ["projects", newRun],
-    "the session of a bundle": [
-      "sessions",
-      async () =>
-        valueOf(
-          await openSessionFolder({ outputRoot: join(world.dir, "sessions"), sessionId: "s" }, MANIFEST),
-        ),
-    ],
+    "the session of a bundle": ["sessions", () => beginSession("sessions")],
     "what a run was begun with": [
       RUN_ID,
       async (store) => (await filesOf(store)).request.keep("graph", { runId: RUN_ID }),
@@ -144,7 +144,7 @@ describe("what somebody has written who died before its name was durable is so b
       "s",
       async () => {
         const place = { outputRoot: join(world.dir, "sessions"), sessionId: "s" };
-        await sound(() => openSessionFolder(place, MANIFEST));
+        await sound(() => beginSession("sessions"));
         const file = { path: "out.md", size: 1, sha256: "0".repeat(64), savedAt: MANIFEST.createdAt };
         const marked = () => markSessionFolder(sessionDir(place), "complete", new Date(), NO_LOCK);
         if (power.fails === "") await recordSessionFile(sessionDir(place), file, NO_LOCK);

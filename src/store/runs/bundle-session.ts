@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { chmod, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jsonFile } from "../../core/json.js";
 import { z } from "zod";
 import { type Failed, type Result, fail, ok } from "../../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
-import { makeDurable } from "../disk/make-folders.js";
 import { readOwnFile } from "../disk/own-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { isDenied, requireSystemCode, systemCode, unreadNow } from "../../core/system-code.js";
@@ -62,7 +62,7 @@ export function sessionDir({ outputRoot, sessionId }: SessionPlace): string {
 }
 
 /**
- * Makes a session folder with its manifest in one step. For the run that has it already, it is that session again, so that
+ * Makes a session folder with its manifest in one step, in an output root that is there. For the run that has it already, it is that session again, so that
  * what a crash cut short can be repeated. Faults: `E_PRECONDITION_FAILED` when the id belongs to something else,
  * `E_PROJECT_INVALID` when the folder cannot be made, `E_INTERNAL` when it cannot be made or read now.
  */
@@ -74,9 +74,8 @@ export async function openSessionFolder(
   const prefix = `.session-${manifest.runId}-`;
   const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
-    await makeDurable(place.outputRoot);
     if (!(await exists(final))) {
-      await mkdir(staging);
+      mkdirSync(staging);
       await writeManifest(staging, manifest);
       // On top of a folder that holds anything this fails: of two runs at once, one gets the id.
       await rename(staging, final);

@@ -9,7 +9,7 @@ import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { preloadResult, preloadWorkflow } from "./bundle-preload.js";
-import { onSessionFolder } from "./bundle-runs.js";
+import { onSessionFolder } from "./held-folder.js";
 import { outsideSession, readTextFile } from "./bundle-read.js";
 import type { BundlePlace } from "./bundle-workspace.js";
 import { Refusal } from "../sandbox/faults.js";

@@ -2,19 +2,15 @@ import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
-import { SESSION_BASE } from "../../core/bundle/bundle-path.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { NewestKept } from "../../core/newest-kept.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { type FileIdentity, realPathNow, saidNow, sameIdentity } from "../../store/roots/root-places.js";
-import { noManifest, sessionDir } from "../../store/runs/bundle-session.js";
+import { sessionDir } from "../../store/runs/bundle-session.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../../store/runs/run-metadata.js";
 import type { Store } from "../../store/store.js";
 import type { PermittedRoot } from "../../store/roots/roots.js";
-import { pinRoot } from "../sandbox/resolve.js";
-import { runOnPath } from "../sandbox/run-on-path.js";
-import { platformPins } from "../sandbox/workspace.js";
 import { loadPermittedAgent } from "./bundle-agent-file.js";
 import { earlierOutputs } from "./earlier-outputs.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
@@ -142,19 +138,6 @@ async function openPlace(store: Store, found: BundleRun, hasSession: boolean): P
   const options = { lockDir: store.lockDir, keepOut, identities, protectedPaths };
   const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
   return openBundlePlace(roots, { ...options, ...writer });
-}
-
-/**
- * Holds a session folder as it was when it was permitted, for an action by a path to exactly that one. Faults: `E_INTERNAL` where none is
- * there, `E_SANDBOX_VIOLATION` where another one is by now.
- */
-export async function onSessionFolder<T>(
-  { path: root, identity }: PermittedRoot,
-  action: (dir: string) => Promise<Result<T>>,
-): Promise<Result<T>> {
-  if (identity === undefined) return noManifest();
-  const held = await runOnPath(SESSION_BASE, "read", async () => pinRoot(platformPins(), { root, identity }));
-  return held.ok ? action(held.value.at).finally(held.value.close) : held;
 }
 
 /** A link in its place would lead all writes elsewhere. Fault: `E_INTERNAL` where the system does not say it now. */

@@ -19,7 +19,8 @@ import type { PlainMessage } from "../../store/runs/conversation.js";
 import { workflowPath } from "./bundle-calls.js";
 import type { PermittedRoot } from "../../store/roots/roots.js";
 import { preloadWorkflow } from "./bundle-preload.js";
-import { type BundleRun, type BundleRuns, onSessionFolder, staysInProject } from "./bundle-runs.js";
+import { type BundleRun, type BundleRuns, staysInProject } from "./bundle-runs.js";
+import { onSessionFolder, onSessionPlace } from "./held-folder.js";
 
 /** Where the model is asked and answered in a bundle run: it has no nodes. */
 export const BUNDLE_NODE = "workflow";
@@ -144,7 +145,8 @@ async function openSession(
   const { bundle } = found;
   // A session that is open stays what it is, whatever has become of the agent and the workflow's files since.
   const known = await onSessionFolder(session, readManifest);
-  if (known.ok && known.value.runId === runId) return openSessionFolder(bundle, known.value);
+  if (known.ok && known.value.runId === runId)
+    return onSessionPlace(session, (folder) => openSessionFolder(folder, known.value));
   const agent = await runs.loadAgent(found);
   if (!agent.ok) return agent;
   const place = await runs.openPlace(found, false);
@@ -169,7 +171,7 @@ async function openSession(
   if (errors.length > 0) {
     return fail("ENOENT", `${formatAliasPath(workflow.value)} cannot be run: ${listSome(errors)}.`);
   }
-  return openSessionFolder(bundle, {
+  const manifest: SessionManifest = {
     sessionId: bundle.sessionId,
     runId,
     workflow: formatAliasPath(workflow.value),
@@ -179,7 +181,8 @@ async function openSession(
     updatedAt: now.toISOString(),
     outputs: preload.value.outputs.map((output) => ({ ...output })),
     files: [],
-  });
+  };
+  return onSessionPlace(session, (folder) => openSessionFolder(folder, manifest));
 }
 
 function beginning(

@@ -134,7 +134,8 @@ function makeDirectories(
   throw new Refusal(fault.code, fault.message);
 }
 
-function makeDirectory(at: string, mode: number): boolean {
+/** Whether it was made here: somebody else may have done so in the same moment. */
+export function makeDirectory(at: string, mode: number): boolean {
   try {
     mkdirSync(at, { mode });
     return true;

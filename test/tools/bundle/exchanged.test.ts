@@ -1,8 +1,19 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openBundlePlace } from "../../../src/tools/bundle/bundle-workspace.js";
 import { BundleWorld, NOW, type OpenRun } from "../../fakes/bundle-world.js";
+import { valueOf } from "../../fakes/run-world.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 /*
  * Somebody else may write in the directory that holds an agent's file or a session, and they exchange it for a link to a place that is no
@@ -20,17 +31,17 @@ beforeEach(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Once that place was permitted, a link to `target` stands there. */
-function exchangeWhenPermitted(place: string, target: string): void {
+/** Once `permitted` was permitted, a link to `target` stands in a place, where it lies or on the way to it. */
+function exchangeWhenPermitted(place: string, target: string, permitted = place): void {
   const { roots } = world.store;
   const permit = roots.permit.bind(roots);
   vi.spyOn(roots, "permit").mockImplementation((path, ...rest) => {
-    const permitted = permit(path, ...rest);
-    if (path === place) {
+    const answer = permit(path, ...rest);
+    if (path === permitted && !existsSync(`${place}.before`)) {
       renameSync(place, `${place}.before`);
       symlinkSync(target, place);
     }
-    return permitted;
+    return answer;
   });
 }
 
@@ -71,6 +82,30 @@ test("a session folder that is exchanged after it was permitted has nothing writ
   });
   expect(readFileSync(join(elsewhere, MANIFEST), "utf8")).toBe(there);
   expect(readdirSync(elsewhere)).toEqual([MANIFEST]);
+});
+
+test.each(["results", "results/deep"])(
+  "a new session folder is not made through a link that has come into its way (%s)",
+  async (onTheWay) => {
+    const outputRoot = world.at("results/deep");
+    mkdirSync(outputRoot, { recursive: true });
+    const run = valueOf(await world.createRun({ outputRoot, sessionId: "s" }));
+    exchangeWhenPermitted(world.at(onTheWay), elsewhere, join(outputRoot, "s"));
+    expect(await world.host.openSession(run.runId, { now: NOW })).toMatchObject({
+      ok: false,
+      error: { code: "E_SANDBOX_VIOLATION", message: expect.stringContaining("results") as unknown },
+    });
+    expect(readdirSync(elsewhere)).toEqual([]);
+  },
+);
+
+test("what the system says while a manifest is written names its host path", async () => {
+  chmodSync(open.session, 0o555);
+  const marking = withoutRights(world.dir, () => world.host.markSession(open.run.runId, "complete", NOW));
+  const error = await marking.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "EACCES", path: expect.stringContaining(open.session) as unknown });
+  expect(inspect(error)).toContain(`open '${open.session}/.tmp-${MANIFEST}`);
+  expect(inspect(error)).not.toContain("/proc/");
 });
 
 test("a bundle's own name is not read through a link that leads out of it", async () => {

@@ -1,6 +1,5 @@
 import type * as fs from "node:fs";
 import type * as promises from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { type SessionManifest, openSessionFolder } from "../../../src/store/runs/bundle-session.js";
 import { writeFile } from "../../../src/tools/files/write.js";
@@ -35,7 +34,7 @@ test("a file is overwritten where modes are those of the mount", async () => {
 });
 
 test("a bundle's session is made where modes are those of the mount", async () => {
-  const outputRoot = join(await temporaryDirectory(), "artifacts");
+  const outputRoot = await temporaryDirectory();
   const at = "2026-01-02T03:04:05.000Z";
   const session: SessionManifest = {
     sessionId: "s",
