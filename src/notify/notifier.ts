@@ -201,7 +201,8 @@ async function deliver(
     throw notSent(`the settings of this worker name no webhook ${ref.webhook}`, { retryable: true });
   }
   const delivery = await send(webhook, noticeIdOf(ref), notice);
-  if (!delivery.ok) throw notSent(delivery.found, delivery);
+  const where = "problem" in webhook.target ? ", where this worker runs" : "";
+  if (!delivery.ok) throw notSent(`${delivery.found}${where}`, delivery);
   failpoint("notice.sent");
   notices.remove(ref.change, ref.webhook);
   return { found: delivery.found };

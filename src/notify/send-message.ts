@@ -37,8 +37,7 @@ export async function sendMessage(
   notice: Notice,
   limitMs = ANSWER_MS,
 ): Promise<Delivery> {
-  if ("problem" in target)
-    return { ok: false, retryable: true, found: `${target.problem}, where this worker runs` };
+  if ("problem" in target) return { ok: false, retryable: true, found: target.problem };
   const barred = barredPort(new URL(target.url));
   if (barred !== undefined) return { ok: false, retryable: true, found: `not reached: its URL ${barred}` };
   const body = JSON.stringify(bodyOf(format, notice));

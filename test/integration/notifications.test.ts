@@ -266,7 +266,7 @@ describe("interlock notify test", () => {
       stdout: [
         "ok      good  taken with 204",
         "failed  bad  refused with 404: no_service",
-        "failed  unset  the variable of its URL, NO_SUCH_URL, is not set, where this worker runs\n",
+        "failed  unset  the variable of its URL, NO_SUCH_URL, is not set\n",
       ].join("\n"),
     });
     expect(good.messages.map((message) => isSigned(message))).toEqual([true]);

@@ -34,6 +34,18 @@ test("interlock project add, list and remove: each twice is once, and each says 
   expect(JSON.parse(await readFile(join(dir, "store", "roots.json"), "utf8"))).toEqual({ roots: [] });
 });
 
+test("interlock project add says that it makes a store where a Temporal's may be elsewhere, once", async () => {
+  const dir = await realpath(await temporaryDirectory());
+  const shell = new Shell(dir, { TEMPORAL_ADDRESS: "127.0.0.1:1", INTERLOCK_TASK_QUEUE: "second" });
+  await mkdir(join(dir, "project"));
+  const made = await shell.run(["project", "add", "project"]);
+  expect([made.code, made.stderr]).toEqual([
+    0,
+    `A store was made in ${join(dir, "store")}, with the queue "second": none stood there. INTERLOCK_STORE says where it is.\n`,
+  ]);
+  expect(await shell.run(["project", "add", "project"])).toMatchObject({ code: 0, stderr: "" });
+});
+
 test.each([
   ["the store", "store", "belongs to Interlock itself"],
   ["a directory of the store", "store/packages", "belongs to Interlock itself"],

@@ -200,7 +200,7 @@ describe("a receiver", () => {
     expect(await send(webhookAt("", { target: { problem } }))).toEqual({
       ok: false,
       retryable: true,
-      found: `${problem}, where this worker runs`,
+      found: problem,
     });
   });
 });

@@ -4,15 +4,21 @@ import { printable } from "../../core/printable.js";
 import { DamagedRoots } from "../../store/roots/roots.js";
 import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../../store/store.js";
 import { tellOfWaits } from "./lock-waits.js";
-import { UsageError } from "../terminal/output.js";
+import { UsageError, printNote } from "../terminal/output.js";
 
-/** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
+/**
+ * Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped; it is said where there
+ * is a Temporal, since the store that is meant may be elsewhere.
+ */
 export async function openEnvironment(
   check: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<{ config: Config; store: Store }> {
   const config = loadConfig();
-  if ((await readStoreIdentity(config.storeDir)) === undefined) await check();
-  return { config, store: await storeOf(config) };
+  const isNew = (await readStoreIdentity(config.storeDir)) === undefined;
+  if (isNew) await check();
+  const store = await storeOf(config);
+  if (isNew && config.temporal !== undefined) printNote(newStoreWords(store));
+  return { config, store };
 }
 
 /** Configuration and, where one stands here, store of a command that only looks, or works elsewhere: nothing is made where there is none. */
@@ -27,6 +33,10 @@ export async function lookAround(): Promise<{ config: Config; store: Store | und
 /** What is said where a command looks for a store, and none stands: its path may be mistyped. */
 export function noStoreWords({ storeDir }: Pick<Config, "storeDir">): string {
   return `There is no store in ${storeDir}. INTERLOCK_STORE says where it is; the first run makes one.`;
+}
+
+function newStoreWords({ dir, taskQueue }: Store): string {
+  return `A store was made in ${dir}, with the queue "${taskQueue}": none stood there. INTERLOCK_STORE says where it is.`;
 }
 
 /** Of a command that only looks: nobody is there to be asked, neither a store nor a Temporal. */
