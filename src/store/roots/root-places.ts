@@ -157,7 +157,7 @@ export const O_PATH = 0o10000000;
 
 /**
  * Whether a real path leads to that, by directories alone: a link that has come into the way since the path was found is not followed. Where
- * the system cannot walk so (other than Linux) it is taken for true. Throws as `identityNow`.
+ * the system cannot walk so (other than Linux) it is taken for true. Throws as `identityNow`, by this path.
  */
 export function leadsStraightTo(real: string, identity: FileIdentity): boolean {
   if (process.platform !== "linux") return true;
@@ -171,6 +171,8 @@ export function leadsStraightTo(real: string, identity: FileIdentity): boolean {
       fd = next;
     }
     return sameIdentity(fstatSync(fd, { bigint: true }), identity);
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { path: real }) : error;
   } finally {
     closeSync(fd);
   }

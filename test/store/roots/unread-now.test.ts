@@ -41,7 +41,8 @@ vi.mock("node:fs", async (importOriginal) => {
     looking(call as (...args: readonly unknown[]) => unknown),
   );
   const statfsSync = (path: string) => Object.assign(original.statfsSync(path), mounted.state.kind);
-  return { ...original, realpathSync, statSync, lstatSync, statfsSync };
+  const openSync = looking(original.openSync);
+  return { ...original, realpathSync, statSync, lstatSync, statfsSync, openSync };
 });
 
 let world: RunWorld;
@@ -71,6 +72,15 @@ test.each(AWAY)("a project that cannot be looked at now (%s) is not said to be g
   mounted.state.away = undefined;
   expect(store.roots.permit(projectRoot, "write")).toMatchObject({ ok: true });
 });
+
+test.runIf(process.platform === "linux")(
+  "a way to a project that cannot be walked now is named by its path",
+  () => {
+    mounted.state.away = { path: "/proc/self/fd", code: "EMFILE" };
+    const message: unknown = expect.stringContaining(`${world.projectRoot} cannot be read now (EMFILE)`);
+    expect(world.store.roots.permit(world.projectRoot, "write")).toMatchObject({ error: { message } });
+  },
+);
 
 test("a run whose project's mount is away for a moment does not end at it", async () => {
   const { store, projectRoot } = world;
