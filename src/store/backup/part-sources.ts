@@ -73,7 +73,7 @@ export function possibleParts(storeDir: string, kind: "packages" | "projects"): 
 
 /**
  * The files below a folder, and its folders, each after the one that it lies in. Throws `NotOurFile` for a link and the like: what it
- * has taken the place of would be missing in the backup.
+ * has taken the place of would be missing in the backup. So would be what no path of ours leads to.
  */
 function walk(dir: string, isLeftOut: (path: string, isFolder: boolean) => boolean): Listing {
   const files: string[] = [];
@@ -82,13 +82,18 @@ function walk(dir: string, isLeftOut: (path: string, isFolder: boolean) => boole
     for (const entry of entriesOf(join(dir, ...folder.split("/")))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (isLeftOut(path, entry.isDirectory())) continue;
+      const at = join(dir, ...path.split("/"));
+      if (entry.name.includes(UNREADABLE) && !standsThere(at)) throw new NotOurFile(at, "named in no UTF-8");
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile()) files.push(path);
-      else throw new NotOurFile(join(dir, ...path.split("/")), kindOf(entry));
+      else throw new NotOurFile(at, kindOf(entry));
     }
   }
   return { files, folders: folders.slice(1).sort() };
 }
+
+/** What stands in a name for bytes that are no UTF-8. */
+const UNREADABLE = "\uFFFD";
 
 /** Throws `NotOurFile` where no folder is. */
 function entriesOf(dir: string): readonly Dirent[] {

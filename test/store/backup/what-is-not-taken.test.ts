@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, readdir, rename, rm, rmdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
@@ -67,6 +67,22 @@ describe("what a backup could not take is named, and its former backup stays", (
     }
     await expectFormer(before);
   });
+
+  test.runIf(process.platform === "linux")(
+    "a run with a file or a folder whose name is no UTF-8",
+    async () => {
+      const before = await essence(world.store.dir);
+      const path = Buffer.concat([Buffer.from(join(world.runDir, "state/bad")), Buffer.from([0xff])]);
+      const why: unknown = expect.stringContaining("is named in no UTF-8");
+      await writeFile(path, "x");
+      expect((await takeBackup()).notTaken).toMatchObject([{ part: runPart(world.runId), why }]);
+      await rm(path);
+      await mkdir(path);
+      expect((await takeBackup()).notTaken).toMatchObject([{ part: runPart(world.runId), why }]);
+      await rmdir(path);
+      await expectFormer(before);
+    },
+  );
 
   test("a package or a project that is no folder any more", async () => {
     const before = await essence(world.store.dir);
