@@ -60,22 +60,32 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
   };
 }
 
-/** What an answer has cost in dollars, as OpenRouter and other routers say it, or as xAI does. */
-function costIn({ cost, cost_in_usd_ticks: ticks }: Fields): Cost {
-  return dollars(cost) ?? dollars(typeof ticks === "number" ? ticks / TICKS_A_DOLLAR : undefined) ?? {};
+/**
+ * What an answer has cost in dollars, as OpenRouter and other routers say it, or as xAI does. With a key of one's own at a provider, a router's cost is
+ * its fee, and what the provider takes stands beside it.
+ */
+function costIn({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_details: details }: Fields): Cost {
+  const charged = dollars(cost) || dollars(typeof ticks === "number" ? ticks / TICKS_A_DOLLAR : undefined);
+  const beside = isOwnKey === true ? dollars(fieldsOf(details)?.["upstream_inference_cost"]) : 0;
+  return toCost(charged + beside);
 }
 
 /** The same, as LiteLLM says it before an answer that is whole; before a stream it does not know. */
 export function costBefore(headers: WireAnswer["headers"] | undefined): Cost {
-  return dollars(Number(headers?.get("x-litellm-response-cost") ?? 0)) ?? {};
+  return toCost(dollars(Number(headers?.get("x-litellm-response-cost") ?? 0)));
 }
 
 type Cost = Pick<ChatAnswer["usage"], "cost">;
 
 const TICKS_A_DOLLAR = 10_000_000_000;
 
-function dollars(cost: unknown): Cost | undefined {
-  return typeof cost === "number" && cost > 0 && cost <= MAX_COST ? { cost } : undefined;
+function toCost(cost: number): Cost {
+  return cost > 0 ? { cost } : {};
+}
+
+/** 0 where it is no cost. */
+function dollars(cost: unknown): number {
+  return typeof cost === "number" && cost > 0 && cost <= MAX_COST ? cost : 0;
 }
 
 /** More than any answer costs, in whatever currency. */

@@ -150,6 +150,21 @@ describe("the usage of an answer", () => {
   });
 
   test.each([
+    ["the fee and what the provider takes, with a key of one's own there", 0.0018, true, 0.036, 0.0378],
+    ["what the provider takes, where there is no fee", 0, true, 0.0360795, 0.0360795],
+    ["no more than it says, with a key of the router's", 0.036, false, 0.036, 0.036],
+    ["the fee, where nobody knows what the provider takes", 0.0018, true, null, 0.0018],
+  ])("behind OpenRouter costs %s", (_, cost, isOwnKey, upstream, expected) => {
+    const usage = {
+      prompt_tokens: 1,
+      cost,
+      is_byok: isOwnKey,
+      cost_details: { upstream_inference_cost: upstream },
+    };
+    expect(toUsage(usage).cost).toBeCloseTo(expected, 12);
+  });
+
+  test.each([
     [37_756_000, 0.0037756],
     [0, undefined],
     ["37756000", undefined],
