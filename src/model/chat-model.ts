@@ -295,9 +295,8 @@ async function readAnswer(
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
   const { beginning, chunks } = await beginningOf(answerChunks(response)).catch((error: unknown) => {
-    if (error instanceof ModelError) throw error;
     const failure = classifyModelError(error, answering.apiKey);
-    throw failure instanceof ModelError ? unsaid(failure) : failure;
+    throw failure instanceof ModelError && failure.code === "LLM_HTTP_ERROR" ? unsaid(failure) : failure;
   });
   if (beginning === "") throw unsaid(badResponse("it is empty"));
   if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {

@@ -192,6 +192,16 @@ describe("a stream that breaks off without a word of why", () => {
     expect(server.requests.map(streams)).toEqual([true, false, true, true]);
   });
 
+  test("is another than an answer that cannot be read, which was given and is paid for", async () => {
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "zstd" });
+      response.end("no text");
+    });
+    const error = await errorOf(request(server.baseUrl, { stream: true }));
+    expect(error.message).toContain("in an encoding that was not asked for: zstd");
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("and was counted is not asked for at once: its tokens count first", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     const server = await startRawServer((response) =>
