@@ -143,8 +143,8 @@ async function ask(
   request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
     const known = learned.of(endpoint, settings.model);
-    const mayBeWhole = brokenOff === undefined && !answersAsStreamOnly(known);
-    const stream = answersAsStreamOnly(known) || (mayBeWhole && asksForStream(settings.stream, known));
+    const stream = asksForStream(settings.stream && brokenOff === undefined, known);
+    const mayBeWhole = stream && !answersAsStreamOnly(known);
     const form = { ...request, messages, settings: { ...settings, stream } };
     const said = toBody(form, { endpoint, dialect: { ...dialect, ...known.form } });
     const body = withoutRefused(said, known);
@@ -160,7 +160,7 @@ async function ask(
     const answering = {
       ...answeringOf(response, settings, { endpoint, dialect, patience }),
       saysEnds: known.saysEnds === true,
-      mayBeWhole: stream && mayBeWhole,
+      mayBeWhole,
       onEnd: () => learned.saysEnds(endpoint, settings.model),
     };
     const answer = response.ok
@@ -173,7 +173,7 @@ async function ask(
     }
     const { refusal, failure } = answer;
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
-    if (stream && mayBeWhole && isUnsaid(answer) && !signal.aborted) {
+    if (mayBeWhole && isUnsaid(answer) && !signal.aborted) {
       brokenOff = failure;
     } else if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
       messages = messages.map(withoutThoughts);
