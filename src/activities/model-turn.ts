@@ -196,7 +196,7 @@ async function askOnce(
   const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
   const spent = await spentBefore(files, input);
   const spend = (usage: ChatAnswer["usage"]): Promise<void> =>
-    keepSpent(files, input, withSpent({ ...usage, cost: costOf(usage, settings.price) }, spent));
+    keepSpent(files, input, { ...usage, cost: costOf(usage, settings.price) });
   const answer = await deps.model
     .complete({
       settings: { ...settings, timeoutMs },
@@ -210,6 +210,7 @@ async function askOnce(
     })
     .catch(async (error: unknown) => {
       if (error instanceof ModelError && error.usage !== undefined) await spend(error.usage);
+      context.cancellationSignal.throwIfAborted();
       if (isOverflow(error)) return error;
       const { info } = context;
       throw toFailure(error, { input, settings, info, keyless: deps.memory.keyless });

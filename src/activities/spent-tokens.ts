@@ -34,10 +34,15 @@ async function isAnswered(files: RunFiles, { conversation, visit, turn }: Spent)
   return (await files.conversation(conversation).findAnswer(visit, turn)) !== undefined;
 }
 
-/** Keeps what an attempt has used for the answer that will count it. What cannot be kept hides no error of the attempt. */
+/**
+ * Keeps what an attempt has used for the answer that will count it, beside what is kept by now: the run may have ended meanwhile, and counted that.
+ * What cannot be kept hides no error of the attempt.
+ */
 export async function keepSpent(files: RunFiles, input: ModelTurnInput, usage: TurnUsage): Promise<void> {
   const { conversation, visit, turn } = input;
-  await files.spent.write({ conversation, visit, turn, usage }).catch(() => undefined);
+  const before = await spentBefore(files, input).catch(() => undefined);
+  const sum = withSpent(usage, before);
+  await files.spent.write({ conversation, visit, turn, usage: sum }).catch(() => undefined);
 }
 
 /** What an answer has taken, with what was spent on the way to it. */

@@ -26,6 +26,7 @@ import {
   classifyModelError,
   errorInAnswer,
   refusedByProvider,
+  restated,
   timedOut,
   unsaid,
 } from "./model-error.js";
@@ -82,10 +83,13 @@ export function createChatModel({
         return await ask(request, over.signal, { ...wire, send });
       } catch (error) {
         over.abort(); // whatever is not read to its end is not left open
-        signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         const failure = isLate
           ? timedOut(settings.timeoutMs, hasBegun, error)
           : classifyModelError(error, settings.apiKey);
+        if (signal.aborted && failure instanceof ModelError && failure.usage !== undefined) {
+          throw restated(failure, { code: "ENGINE_ABORTED" }); // what was counted of half an answer
+        }
+        signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         throw located(failure, endpointIn(settings), settings.apiKey);
       } finally {
         clearTimeout(timer);

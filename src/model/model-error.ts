@@ -37,7 +37,7 @@ import type { WireAnswer } from "../http/send.js";
  * no key.
  */
 export class ModelError extends Error implements Failure {
-  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less. */
+  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less; `ENGINE_ABORTED`: of what was counted before an abort. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
   /** The status that was answered, or that an error in an answer names; undefined where there is none. */

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { modelTurn } from "../../src/activities/model-turn.js";
+import { spentBefore, spentInTheEnd } from "../../src/activities/spent-tokens.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
+import { ModelError } from "../../src/model/model-error.js";
 import { RunFiles } from "../../src/store/runs/run-files.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
@@ -339,4 +341,29 @@ describe("what cannot be done fails with its code", () => {
     expect(await settled).toBe(reason);
     expect(await scene.files.conversation("visit-1").entries()).toEqual([]);
   });
+
+  test.each([
+    ["beside what attempts before it have used", false, 150],
+    ["alone, where the end of the run has counted the others", true, 100],
+  ])(
+    "keeps what was counted of an answer that its cancellation cuts short, %s",
+    async (_, hasEnded, kept) => {
+      const scene = await openScene([]);
+      const { files } = scene;
+      const reason = new Error("the worker stops");
+      const controller = new AbortController();
+      const context = { ...scene.context, cancellationSignal: controller.signal };
+      const earlier = { promptTokens: 50, completionTokens: 5, cost: 0 };
+      await files.spent.write({ conversation: "visit-1", visit: 1, turn: 1, usage: earlier });
+      const complete = async () => {
+        controller.abort(reason);
+        if (hasEnded) await spentInTheEnd(files, 4);
+        const usage = { promptTokens: 100, completionTokens: 10 };
+        throw new ModelError({ code: "ENGINE_ABORTED", message: "cut short", retryable: true, usage });
+      };
+      const turn = modelTurn({ ...scene.deps, model: { complete } }, files, scene.turn(), context);
+      await expect(turn).rejects.toBe(reason);
+      expect(await spentBefore(files, scene.turn())).toMatchObject({ promptTokens: kept });
+    },
+  );
 });

@@ -1054,6 +1054,19 @@ describe("connections", () => {
     await expect(aborted).rejects.toBe(reason);
   });
 
+  test("that we abort say what was counted of their answers", async () => {
+    const controller = new AbortController();
+    const usage = { prompt_tokens: 3, completion_tokens: 4 };
+    const server = await startRawServer((response) =>
+      events(response, [{ ...delta({ reasoning_content: "Let me" }), usage }], false),
+    );
+    const onPiece = () => controller.abort(new Error("cancelled"));
+    const error = await errorOf(
+      request(server.baseUrl, { stream: true }, { signal: controller.signal, onPiece }),
+    );
+    expect(error).toMatchObject({ code: "ENGINE_ABORTED", usage: { promptTokens: 3, completionTokens: 4 } });
+  });
+
   test("that were aborted before are not made", async () => {
     const server = await startRawServer(() => undefined);
     const signal = AbortSignal.abort(new Error("before"));
