@@ -37,6 +37,14 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
 const A_LENGTH =
   /^(?:max|output|context|token|length)_(?:[a-z]+_){0,3}(?:tokens?|length|limit|exceeded|reached)$/;
 
+/** DashScope's (Qwen) of an answer that was broken off, as where a minute's tokens are used up: the text of the piece that ends it says why. */
+const ERROR_WITH_WORDS = "error_finish";
+
+/** Whether the text beside an end is what went wrong, and none of the answer. */
+export function endsInWords(end: string): boolean {
+  return end === ERROR_WITH_WORDS;
+}
+
 /** Ends of answers that were not finished, and of calls that their server could not read; another try may bring one. */
 const ENDED_BADLY: ReadonlySet<string> = new Set([
   "failed",
@@ -56,6 +64,7 @@ const ENDED_BADLY: ReadonlySet<string> = new Set([
   "timeout",
   "overloaded",
   "insufficient_system_resource",
+  ERROR_WITH_WORDS,
 ]);
 
 /** Portkey has the kind of an error there that has come amid an answer (`overloaded_error`), lmdeploy its parser's. */

@@ -5,7 +5,10 @@ const STATUSES: readonly (readonly [RegExp, number])[] = [
   [/^(?:authentication|auth|authorized)_?error$|^unauth(?:ori[sz]ed|enticated)$/i, 401],
   [/^permission_?(?:denied_?)?error$|^(?:permission|access)_?denied$|^forbidden$/i, 403],
   [/^(?:model_)?not_?found(?:_?error)?$/i, 404],
-  [/^rate_?limit(?:ed|_?error|_exceeded)?$|^too_?many_?requests$|^resource_exhausted$/i, 429],
+  [
+    /^rate_?limit(?:ed|_?error|_exceeded)?$|^too_?many_?requests$|^resource_exhausted$|^throttling(?:\.\w{1,40})?$/i,
+    429,
+  ],
   [/^overloaded(?:_error)?$|^service_?unavailable(?:_?error)?$/i, 503],
 ];
 

@@ -6,7 +6,14 @@ import type { WireAnswer } from "../http/send.js";
 import { assertPrintable } from "./answer-bounds.js";
 import { textOfPart } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
-import { endsBadly, leftNoRoom, reasonIn, tellsEnough, toFinishReason } from "./finish-reason.js";
+import {
+  endsBadly,
+  endsInWords,
+  leftNoRoom,
+  reasonIn,
+  tellsEnough,
+  toFinishReason,
+} from "./finish-reason.js";
 import {
   ModelError,
   type Refusing,
@@ -102,7 +109,9 @@ function messageIn(choice: Fields | undefined): Fields | undefined {
 
 /** Throws what a server says went wrong, in place of an answer or in the middle of one. */
 export function throwErrorIn(fields: Fields, choice: Fields | undefined, refusing: Refusing): void {
-  const error = [fields["error"], choice?.["error"]].find((value) => !isNothing(value));
+  const said =
+    choice !== undefined && endsInWords(reasonIn(choice)) ? messageIn(choice)?.["content"] : undefined;
+  const error = [fields["error"], choice?.["error"], said].find((value) => !isNothing(value));
   if (error !== undefined) throw errorInAnswer({ error }, refusing);
 }
 

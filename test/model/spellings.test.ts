@@ -806,6 +806,22 @@ describe("an end", () => {
     expect(await errorOf(async () => whole(undefined, reason))).toMatchObject({ message: error.message });
   });
 
+  test.each([
+    ["TPM limit exceeded", "it says TPM limit exceeded"],
+    [
+      'id:1\nevent:error\n:HTTP_STATUS/429\ndata:{"code":"Throttling.AllocationQuota","message":"Allocated quota exceeded, please increase your quota limit."}',
+      "answered 429",
+    ],
+    ["", 'it ended with "error_finish"'],
+  ])("of DashScope's that is an error has its words in the last piece: %j", async (content, words) => {
+    const pieces = [delta({ content: "Half of " }), delta({ content }, "error_finish")];
+    const error = await errorOf(() => streamed(pieces));
+    expect(error).toMatchObject({ retryable: true });
+    expect(error.message).toContain(words);
+    expect(error.message).not.toContain("Half of");
+    expect((await errorOf(async () => whole({ content }, "error_finish"))).message).toContain(words);
+  });
+
   test("that repeats the key says it without", async () => {
     const answering = { ...ANSWERING, apiKey: "hunter2hunter2" };
     const choices = [{ message: { content: "x" }, finish_reason: "error: hunter2hunter2 at /home/me/x" }];
