@@ -352,7 +352,8 @@ describe("what cannot be done fails with its code", () => {
       const { files } = scene;
       const reason = new Error("the worker stops");
       const controller = new AbortController();
-      const context = { ...scene.context, cancellationSignal: controller.signal };
+      const { info } = scene.context;
+      const context = { info, cancellationSignal: controller.signal };
       const earlier = { promptTokens: 50, completionTokens: 5, cost: 0 };
       await files.spent.write({ conversation: "visit-1", visit: 1, turn: 1, usage: earlier });
       const complete = async () => {
