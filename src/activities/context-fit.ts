@@ -77,7 +77,8 @@ export class ContextFit {
 
   /**
    * What has to be left out before the request may be sent; undefined where it fits, or nobody knows how long the context
-   * is. Fails with `LLM_CONTEXT_EXCEEDED` where it does not fit whatever is left out.
+   * is. Where it does not fit whatever is left out, it fails with `LLM_CONTEXT_EXCEEDED` by the settings; else its provider is asked as it is, which may
+   * hold more by now than it has said.
    */
   foldBefore(draft: Draft, entries: readonly ConversationEntry[]): FoldEntry | undefined {
     const limit = this.limitOf(entries);
@@ -85,8 +86,10 @@ export class ContextFit {
     const room = contextRoom({ ...limit, maxTokens: this.settings.maxTokens });
     if (draft.tokens <= Math.min(room.wanted, room.most)) return undefined;
     const folding = foldToFit(draft.tokens, room, draft.foldable());
-    if (folding.size > room.most) throw this.doesNotFit(folding.size, limit.contextTokens);
-    return this.entryOf(folding, limit, entries);
+    if (folding.size <= room.most) return this.entryOf(folding, limit, entries);
+    if (limit.by === "settings") throw this.doesNotFit(folding.size, limit.contextTokens);
+    this.learned.forget(this.settings);
+    return undefined;
   }
 
   /** What is left out after the provider has refused the request as too long; fails where there is nothing. */

@@ -15,6 +15,10 @@ export class LearnedContexts {
   learn(settings: ModelSettings, contextTokens: number): void {
     this.known.set(keyOf(settings), contextTokens);
   }
+
+  forget(settings: ModelSettings): void {
+    this.known.delete(keyOf(settings));
+  }
 }
 
 function keyOf({ baseUrl = "", model }: ModelSettings): string {

@@ -76,7 +76,7 @@ const foldsIn = async (scene: ActivityScene) =>
   (await scene.files.conversation("visit-1").entries()).filter((entry) => entry.type === "fold");
 /** A server whose context is so long, in the words of llama.cpp. */
 const serverOf =
-  (contextTokens: number, answer: Exclude<Script, readonly unknown[]>): Script =>
+  (contextTokens: number, answer: Exclude<Script, readonly unknown[]>): Exclude<Script, readonly unknown[]> =>
   (request, index) => {
     const tokens = sizeOf(request);
     if (tokens <= contextTokens) return answer(request, index);
@@ -319,6 +319,16 @@ describe("a provider that refuses a request as too long", () => {
       ),
     });
     expect(scene.model.requests).toHaveLength(1);
+  });
+
+  test("is asked anew where nothing can be left out: its server may hold more by now", async () => {
+    let holds = 1_000;
+    const scene = await sceneWith((request, index) => serverOf(holds, readEach)(request, index), {});
+    const learned = new LearnedContexts();
+    await expect(takeTurn(scene, 1, learned)).rejects.toMatchObject({ type: "LLM_CONTEXT_EXCEEDED" });
+    holds = 100_000;
+    await expect(takeTurn(scene, 1, learned)).resolves.toMatchObject({ calls: [{ id: "read-1" }] });
+    expect(scene.model.requests).toHaveLength(2);
   });
 
   test("for a length of a few tokens is not believed", async () => {
