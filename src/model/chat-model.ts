@@ -179,11 +179,10 @@ async function ask(
     if (failure.code === "LLM_CONTENT_FILTERED") throw failure; // of what was said, whatever words of a form it is told in
     if (mayBeWhole && isUnsaid(answer) && !signal.aborted) {
       brokenOff = failure;
-    } else if (isOfThoughts(readErrorBody(refusal.body)) && messages.some(hasThoughts)) {
+    } else if (refusesThoughts(refusal, messages)) {
       messages = messages.map(withoutThoughts);
     } else {
-      const isFinal = failure.code === "LLM_HTTP_ERROR" && !failure.retryable;
-      const lesson = learnFrom(refusal, body, dialect, known, isFinal);
+      const lesson = learnFrom(refusal, body, dialect, known, isFinal(failure));
       if (lesson === undefined || asked === MOST_FORMS) {
         // It was about something else: nothing of it has helped.
         if (taught.length > 0 && !failure.retryable) learned.keep(endpoint, settings.model, before);
@@ -230,6 +229,10 @@ function whatWasTaught(taught: readonly string[], model: string): string {
   return `The model ${excerpt(model)} is asked in another form from now on, and answers: ${words}`;
 }
 
+function refusesThoughts({ body }: Refusal, messages: readonly ChatMessage[]): boolean {
+  return isOfThoughts(readErrorBody(body)) && messages.some(hasThoughts);
+}
+
 function hasThoughts(message: ChatMessage): boolean {
   return message.role === "assistant" && message.provider !== undefined;
 }
@@ -244,6 +247,11 @@ function withoutThoughts(message: ChatMessage): ChatMessage {
 interface Refused {
   readonly refusal: Refusal;
   readonly failure: ModelError;
+}
+
+/** Nothing helps but another form, if any. */
+function isFinal({ code, retryable }: ModelError): boolean {
+  return code === "LLM_HTTP_ERROR" && !retryable;
 }
 
 async function refusedOutright(
