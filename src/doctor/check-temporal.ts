@@ -168,28 +168,35 @@ async function checkSearchAttributes(
   return warning(name, found, addAttributes({ address, namespace }, missing));
 }
 
-async function checkWorkers(
-  connection: Connection,
-  { namespace, taskQueue, storeId, embedded }: TemporalPlace,
-): Promise<Finding> {
+async function checkWorkers(connection: Connection, place: TemporalPlace): Promise<Finding> {
+  const { namespace, taskQueue, embedded } = place;
+  const shared = sharedQueue(connection, place);
   let pollers: readonly string[];
-  let trouble: string | undefined;
   try {
     const queue = { namespace, taskQueue: { name: taskQueue } };
     const response = await connection.workflowService.describeTaskQueue(queue);
     pollers = (response.pollers ?? []).map(({ identity }) => identity ?? "");
-    const known = storeId && (await listStores(new Client({ connection, namespace }), taskQueue));
-    trouble = known ? queueTrouble(known, { storeId, taskQueue }) : undefined;
   } catch (error) {
     return skipped("workers", `the server does not tell: ${causeOf(error)}`);
   }
   const at = `the task queue "${taskQueue}"`;
+  const trouble = await shared;
   if (trouble !== undefined) return warning("workers", trouble, QUEUE_REMEDY);
   if (pollers.length > 0) {
     return passed("workers", `${firstOf(pollers)} at ${at}, within five minutes`);
   }
   if (embedded) return passed("workers", `none at ${at}: commands bring one of their own`);
   return warning("workers", `none at ${at}: runs wait until there is one`, "interlock worker");
+}
+
+/** What is wrong where other stores are at the queue. Undefined also where Temporal does not say which there are. */
+async function sharedQueue(
+  connection: Connection,
+  { namespace, taskQueue, storeId }: TemporalPlace,
+): Promise<string | undefined> {
+  if (storeId === undefined) return undefined;
+  const stores = await listStores(new Client({ connection, namespace }), taskQueue).catch(() => []);
+  return queueTrouble(stores, { storeId, taskQueue });
 }
 
 function hasTls({ connection: { tls, apiKey } }: TemporalPlace): boolean {

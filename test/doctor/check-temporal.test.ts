@@ -6,12 +6,14 @@ import { type GrpcAnswer, answeringTemporal } from "../fakes/answering-temporal.
 const INVALID_ARGUMENT = 3;
 const PERMISSION_DENIED = 7;
 const RESOURCE_EXHAUSTED = 8;
+const UNAVAILABLE = 14;
 const KEYWORD = 2;
 const TEXT = 1;
 
 async function look(answers: Parameters<typeof answeringTemporal>[0]) {
   const address = await answeringTemporal(answers);
-  const place = { connection: { address }, namespace: "shop", taskQueue: "interlock", embedded: false };
+  const queue = { storeId: "store-1", taskQueue: "interlock" };
+  const place = { connection: { address }, namespace: "shop", ...queue, embedded: false };
   const findings = await checkTemporal(place);
   return (name: string) => findings.find((finding) => finding.name === name);
 }
@@ -72,6 +74,12 @@ test("what a namespace has is asked side by side: an answer that takes long leav
   expect(found("rights")?.status).toBe("ok");
   expect(found("search attributes")?.found).toMatch(/^missing: /);
   expect(found("workers")?.found).toMatch(/^none at /);
+});
+
+test("that nobody works on a queue is told also where Temporal does not say which stores there are", async () => {
+  const away = { code: UNAVAILABLE, details: "visibility store is down" };
+  const found = await look({ ListWorkflowExecutions: away });
+  expect(found("workers")).toMatchObject({ status: "warning", remedy: "interlock worker" });
 });
 
 test("attributes of other types may be somebody else's: a namespace of its own is advised before they are removed", async () => {
