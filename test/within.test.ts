@@ -26,10 +26,10 @@ test("what a process was busy with itself is not taken for waiting: it is told o
 
 test("a silence that was called off is told to nobody, also where it was looked for already", async () => {
   const calls: string[] = [];
-  const isHeard = afterWaiting(SHORT_MS, () => calls.push("silence"));
+  const callOff = afterWaiting(SHORT_MS, () => calls.push("silence"));
   beBusy(2 * SHORT_MS);
   await turn();
-  isHeard();
+  callOff();
   await new Promise<void>((resolve) => void afterWaiting(2 * SHORT_MS, resolve));
   expect(calls).toEqual([]);
 });

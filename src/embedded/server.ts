@@ -262,11 +262,11 @@ async function askedAloud(
 ) {
   const seconds = START_TIMEOUT_MS / 1_000;
   const sentence = `The Temporal server (process ${record.pid}, ${record.address}) does not answer. It is asked for ${seconds} s.`;
-  const isHeard = afterWaiting(SILENT_MS, () => onProgress?.(sentence));
+  const callOff = afterWaiting(SILENT_MS, () => onProgress?.(sentence));
   try {
     return await waitUntilHealthy(files, record, { timeoutMs: START_TIMEOUT_MS, signal });
   } finally {
-    isHeard();
+    callOff();
   }
 }
 

@@ -286,7 +286,7 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
   const address = options.connection?.address ?? "127.0.0.1:7233";
   const now = new Date();
   const until = timeOf(new Date(now.getTime() + SERVES_MS).toISOString(), now);
-  const isHeard = afterWaiting(SILENCE_MS, () => {
+  const callOff = afterWaiting(SILENCE_MS, () => {
     printNote(`Temporal does not answer at ${address}. It is asked until ${until}.`);
   });
   try {
@@ -295,7 +295,7 @@ async function connect(options: InterlockClientOptions): Promise<InterlockClient
     const reason = wordsOf(error);
     throw new NoTemporal(unreachedWords(address, reason, error), { cause: error });
   } finally {
-    isHeard();
+    callOff();
   }
 }
 
