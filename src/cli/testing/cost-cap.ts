@@ -23,7 +23,7 @@ export class CostCap {
     return this.#spent;
   }
 
-  /** Counts a run that is over. Of one that has gone over what was left, nothing is. */
+  /** Counts a run that is over. After one that has cost more than was left, nothing is left. */
   count({ outcome, isOverCost }: Pick<TestResult, "outcome" | "isOverCost">): void {
     this.#spent += outcome?.usage.cost ?? 0;
     if (isOverCost === true) this.#spent = Math.max(this.#spent, this.limit);
