@@ -307,3 +307,12 @@ test("folders that hold the skill itself, or other workflows, stay where they ar
     'note kit/skills/tea/SKILL.md:6 names the folder "kit/skills/cake", in which other workflows begin: it is not taken along',
   ]);
 });
+
+test("what lies in two folders that are named, one in the other, counts once", () => {
+  const iron = Array.from({ length: 160 }, (_, index) => [`kit/pots/iron/p${index}.md`, "Pot.\n"] as const);
+  const lines = ["Read `../../pots/iron/` first.", "Then all of `../../pots/`."];
+  const texts = { ...OWN, ...Object.fromEntries(iron), "kit/pots/clay.md": "Clay.\n" };
+  const made = importOf({ ...texts, [TEA]: page({ name: "tea", description: "x" }, ...lines) }, TEA);
+  expect(said(made, true)).toEqual([]);
+  expect(made.files.get("shared/kit/pots/clay.md")).toBe("Clay.\n");
+});

@@ -28,19 +28,21 @@ export function filesInNamedFolders(
   findings: ImportFindings,
 ): readonly string[] {
   const known = new Set(called);
+  const found = new Set<string>();
   let room = { files: MAX_FILES, chars: MAX_CHARS };
   return texts.flatMap((text) =>
     foldersIn(text).flatMap(({ path, line }) => {
       if (known.has(path) || known.size >= MAX_FOLDERS + called.size) return [];
       known.add(path);
       if (isBelow(`${path}/`, folder) || isBelow(`${folder}/`, path)) return [];
-      const files = tree.filesBelow(path);
+      const files = tree.filesBelow(path).filter((each) => !found.has(each));
       const name = `names the folder ${named(path)}`;
       const holdsOthers = files.some((each) => isEntryName(nameOf(each)));
       const chars = files.reduce((sum, each) => sum + tree.text(each).length, 0);
       const left = { files: room.files - files.length, chars: room.chars - chars };
       if (!holdsOthers && left.files >= 0 && left.chars >= 0) {
         room = left;
+        for (const each of files) found.add(each);
         return files;
       }
       if (holdsOthers)
