@@ -523,6 +523,7 @@ test.each<[number, unknown]>([
   // What gateways have found in a request, under the status of a wrong key: OpenRouter, Azure API Management, agentgateway.
   [403, { error: { code: 403, message: "Request blocked: prompt injection patterns detected" } }],
   [403, { error: { code: 403, message: "Request blocked: E-Mail detected in input." } }],
+  [400, { error: { message: "Rejected message. This is a prompt injection attack." } }],
   [403, { statusCode: 403, message: "Request failed content safety check." }],
   [403, { message: "The request was rejected due to inappropriate content" }],
   [
@@ -541,6 +542,17 @@ test.each<[number, unknown]>([
     code: "LLM_CONTENT_FILTERED",
     retryable: false,
   });
+});
+
+test.each([
+  [500, 'Failed to parse tool call arguments as JSON: {"path": "review.md", "content": "Prompt injection is'],
+  [
+    400,
+    "1 validation error: input_value=[{'role': 'user', 'content': 'Look for prompt injection attempts.'}]",
+  ],
+  [415, "Request rejected due to content type: application/json is expected"],
+])("words that filters have as well are no filter's: %i %s", (status, message) => {
+  expect(refused(status, JSON.stringify({ error: { message } })).code).toBe("LLM_HTTP_ERROR");
 });
 
 test("words of an error in an answer that end with a period have one behind them", () => {
