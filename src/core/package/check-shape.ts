@@ -10,8 +10,8 @@ import {
   jsonPath,
   listNames,
   quote,
-  standInFor,
 } from "./findings.js";
+import { standInFor } from "./stand-in-id.js";
 
 /** Parses a JSON file of a package. */
 export function checkJson(file: string, text: string): Checked<JsonValue> {
@@ -54,9 +54,9 @@ const STAND_INS = new Map<PropertyKey, JsonValue>([
 /** What names something, and what is named so: refused in one place, it is in the others too. */
 const IDS: ReadonlySet<PropertyKey> = new Set(["id", "from", "to", "entryNodeId", "nodeId", "agentId"]);
 
-function idFor(refused: JsonValue | undefined): string | undefined {
+function idLike(refused: JsonValue | undefined): string | undefined {
   if (typeof refused === "number") return String(refused);
-  return typeof refused === "string" && refused !== "" ? standInFor(refused) : undefined;
+  return typeof refused !== "string" || refused === "" ? undefined : standInFor(refused);
 }
 
 /** Other files name what these hold: without them, they would be told to name nothing. */
@@ -74,7 +74,7 @@ function mend(root: JsonValue, issue: Issue): void {
   }
   if (inside === undefined) return;
   const { object, key } = inside;
-  const standIn = IDS.has(key) ? idFor(object[key]) : STAND_INS.get(key);
+  const standIn = IDS.has(key) ? idLike(object[key]) : STAND_INS.get(key);
   if (isUnknown) for (const refused of issue.keys) delete object[refused];
   else if (standIn !== undefined) object[key] = standIn;
   else if (!NEEDED.has(key)) delete object[key];

@@ -1,5 +1,6 @@
 import type { Fault } from "../errors.js";
 import { jsonEscaped, printable } from "../printable.js";
+import { asWritten } from "./stand-in-id.js";
 
 /** What is wrong, or odd, in a package: where exactly, and in a sentence that says the remedy. */
 export interface Finding {
@@ -122,21 +123,6 @@ export function listNames(names: readonly string[] | ReadonlySet<string>): strin
   }
   if (count > shown.length) shown.push(`and ${count - shown.length} more`);
   return shown.length === 0 ? "none" : shown.join(", ");
-}
-
-const STAND_IN = "refused-id:";
-
-/** An id in the place of one that is refused: another for each, the same wherever it stands. Messages show it as it was written. */
-export function standInFor(id: string): string {
-  return `${STAND_IN}${Array.from(id, (letter) => letter.codePointAt(0)?.toString(16)).join("-")}`;
-}
-
-function asWritten(name: string): string {
-  if (!name.startsWith(STAND_IN)) return name;
-  const codes = name.slice(STAND_IN.length).split("-");
-  return codes.every((code) => /^(?:10|[\da-f])?[\da-f]{1,4}$/.test(code))
-    ? String.fromCodePoint(...codes.map((code) => Number.parseInt(code, 16)))
-    : name;
 }
 
 function cut(text: string, maxChars: number): string {

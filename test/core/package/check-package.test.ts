@@ -228,7 +228,20 @@ describe("documents", () => {
       "$.edges[0].to",
       "$.edges[1].to",
     ]);
-    expect(errors.at(-1)?.message).toContain('"nowhere" is not the id of a node');
+    expect(errors.at(-1)?.message).toBe(
+      '"nowhere" is not the id of a node (there are: first cup, first-cup, 2)',
+    );
+  });
+
+  test("a refused id is told as it is written, whatever stands in for it", () => {
+    const { findings } = graphWith({
+      nodes: [{ ...draft, id: "→ é:" }, done],
+      entryNodeId: "→ é:",
+      edges: [{ ...edge, from: "→ é:", to: "no where" }],
+    });
+    const names = said(findings).map((sentence) => sentence.replace(/^\S+ \S+ /, ""));
+    expect(names).toContain('"no where" is not the id of a node (there are: → é:, done)');
+    expect(JSON.stringify(findings)).not.toMatch(/:u|_\d/);
   });
 
   test("a step is held against its node", () => {
