@@ -91,6 +91,27 @@ test("the link lets one browser in, once; the next one is printed when it was us
   expect(await ended(child)).toBe(0);
 });
 
+test("who was let in, and is not any more, is told so and not that the link was never opened", async () => {
+  const bench = await openBench([]);
+  const links: string[] = [];
+  const serve = async () => {
+    const page = await servePage({ ...PAGE, client: bench.client, onLink: (link) => void links.push(link) });
+    onTestFinished(() => page.close());
+    return { page, browser: await PageBrowser.open(links.at(-1) ?? "") };
+  };
+  const said = async (port: number, path: string) => {
+    const { status, body } = await sendRaw(port, { path, headers: { Host: `127.0.0.1:${port}` } });
+    return { status, body };
+  };
+  const before = await serve();
+  const { page, browser } = await serve();
+  const { path } = ROUTES.session;
+  const notAnyMore = { status: 401, body: expect.stringContaining("not let in any more") };
+  expect(await said(page.port, before.browser.at(path))).toEqual(notAnyMore); // a server before this one
+  expect(await said(page.port, browser.at(path))).toEqual(notAnyMore); // a cookie that is gone
+  expect((await said(page.port, path)).body).toContain("has not opened the link");
+});
+
 test("what another page can make a browser send changes nothing and says nothing", async () => {
   const bench = await openBench([]);
   const { links } = await serveUi(bench);

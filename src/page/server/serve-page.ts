@@ -158,7 +158,7 @@ class Page {
   /** A path as `ROUTES` has it. */
   private apiPath(pathname: string): string {
     const { place } = this.sessions;
-    if (!pathname.startsWith(`${place}/`)) throw noSession();
+    if (!pathname.startsWith(`${place}/`)) throw noSession(pathname);
     return `/api${pathname.slice(place.length)}`;
   }
 
@@ -176,7 +176,7 @@ class Page {
   private session(request: IncomingMessage): Session {
     const session = this.sessions.find(request.headers.cookie);
     if (session !== undefined) return session;
-    throw noSession();
+    throw noSession(request.url);
   }
 
   private async answer(
@@ -244,8 +244,13 @@ class Page {
   }
 }
 
-function noSession(): PageRefusal {
-  const message = "This browser has not opened the link. The program that serves the page has printed it.";
+/** A place that only a link has told of: of this process, or of one before it. */
+const OPENED = /^\/api\/[\w-]{43}\//;
+
+function noSession(url = ""): PageRefusal {
+  const message = OPENED.test(url)
+    ? "This browser is not let in any more: the program that serves the page was started anew, or the browser was, or others have taken its place."
+    : "This browser has not opened the link.";
   return new PageRefusal(401, "NO_SESSION", message);
 }
 

@@ -27,7 +27,8 @@ export function Fault({ error }: { readonly error: PageError | undefined }) {
     <div class="note bad" role="alert">
       <p>
         {visibleLine(error.message)}{" "}
-        {error.code === "NO_SESSION" && "Open the link that interlock ui prints; it makes a new session."}
+        {error.code === "NO_SESSION" &&
+          "Open the link that stands last where that program, interlock ui or interlock dev, was started."}
       </p>
     </div>
   );
