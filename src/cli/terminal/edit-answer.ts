@@ -10,7 +10,7 @@ import { printable, printableLines } from "../../core/printable.js";
 import { writtenText } from "../../core/written-text.js";
 import { tooLong } from "./answer-text.js";
 import { CommandError, UsageError, editorOutput } from "./output.js";
-import { wordsOf } from "../../core/system-code.js";
+import { systemCode, wordsOf } from "../../core/system-code.js";
 import { leavingCtrlC, noteStopped } from "./interruption.js";
 
 /** What is to be answered, as the editor shows it. */
@@ -65,14 +65,18 @@ export async function editAnswer(editor: string | undefined, asked: Asked): Prom
 
 /** Much more than an answer may have is not even read: it would be taken into memory whole. */
 async function writtenBytes(file: string, shownBytes: number): Promise<Buffer> {
-  const { size } = await lstat(file);
+  const { size } = await lstat(file).catch((error: unknown) => {
+    if (systemCode(error) !== "ENOENT") throw error;
+    throw new CommandError("The editor has removed its file: nothing was sent.", { cause: error });
+  });
   if (size > shownBytes + 4 * MAX_USER_INPUT_BYTES) throw new CommandError(TOO_LONG);
   return readOwnFile(file);
 }
 
-/** Whether an editor has saved nothing, and left no file of its own, as those do that are killed. */
+/** Whether an editor has saved nothing, or removed that again, and left no file of its own, as those do that are killed. */
 async function isUntouched(dir: string, shown: string): Promise<boolean> {
   const names = await readdir(dir);
+  if (names.length === 0) return true;
   const file = join(dir, NAME);
   const asShown = Buffer.from(shown);
   if (names.join() !== NAME || (await lstat(file)).size !== asShown.length) return false;

@@ -46,6 +46,11 @@ describe("what was written in an editor", () => {
     expect(await edited("exit 1")).toEqual({ answer: expect.stringContaining("exit code 1"), left: [] });
   });
 
+  test("is nothing where it has removed its file", async () => {
+    const why = "The editor has removed its file: nothing was sent.";
+    expect(await edited('rm "$1"')).toEqual({ answer: expect.stringMatching(`${why}$`), left: [] });
+  });
+
   test("is sent without the mark that editors of Windows set before it, and without the comments below that", async () => {
     const commands = `printf '\\357\\273\\277' > "$1.new"; cat "$1" >> "$1.new"; printf 'Red.' >> "$1.new"; mv "$1.new" "$1"`;
     expect(await edited(commands)).toEqual({ answer: "Red.", left: [] });
