@@ -208,6 +208,25 @@ test("Ctrl-C while an editor is open is the editor's: what it has then saved is 
   expect((await said(place)).map(({ text }) => text)).toEqual(["Red."]);
 });
 
+test("an answer that an editor saves after its command was stopped is not sent, and not lost with the terminal", async () => {
+  const place = await askingBench();
+  const { dir, environment } = shellOf(place.bench);
+  const script = join(dir, "editor.sh");
+  await writeFile(script, `#!/bin/sh\nkill -"$SENT" "$PPID"; printf 'Red.' >> "$1"\n`);
+  await chmod(script, 0o700);
+  for (const [signal, code] of [
+    ["HUP", null],
+    ["TERM", 143],
+  ] as const) {
+    const shell = shellOf(place.bench, { ...environment, EDITOR: script, SENT: signal });
+    const { said: heard, closed } = begin(shell, ["answer", place.run.runId]);
+    expect((await closed)[0]).toBe(code);
+    const file = /nothing was sent\. What was written lies in (\S+)/.exec(heard.notes)?.[1] ?? "";
+    expect(await readFile(file, "utf8")).toMatch(/\nRed\.$/);
+  }
+  expect(await said(place)).toEqual([]);
+});
+
 test("a late answer of a program goes to no other question; the same one again is the same", async () => {
   const place = await askingBench();
   const { run } = place;

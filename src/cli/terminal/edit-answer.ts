@@ -11,7 +11,7 @@ import { writtenText } from "../../core/written-text.js";
 import { tooLong } from "./answer-text.js";
 import { CommandError, UsageError, editorOutput } from "./output.js";
 import { systemCode, wordsOf } from "../../core/system-code.js";
-import { leavingCtrlC, noteStopped } from "./interruption.js";
+import { leavingCtrlC, noteStopped, wasStopped } from "./interruption.js";
 
 /** What is to be answered, as the editor shows it. */
 export interface Asked {
@@ -123,7 +123,10 @@ async function runEditor(editor: string, file: string): Promise<void> {
     const child = spawn(command, args, { stdio: ["inherit", editorOutput(), "inherit"] });
     const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
     const [code, signal] = await leavingCtrlC(closed);
-    if (code === 0) return;
+    if (code === 0) {
+      if (wasStopped()) throw new CommandError("Stopped while the editor was open: nothing was sent.");
+      return;
+    }
     if (signal === "SIGINT") noteStopped(signal);
     throw new CommandError(
       `The editor ${printable(editor)} has ended with ${signal ?? `exit code ${code}`}: nothing was sent.`,

@@ -15,6 +15,10 @@ export function noteStopped(signal: StoppingSignal): void {
   stopped.abort();
 }
 
+export function wasStopped(): boolean {
+  return stopped.signal.aborted;
+}
+
 /**
  * Waits for whoever reads the output, however slowly, unless the command is stopped. Returns how it ended: as it did, or stopped with
  * what was left to be read.
