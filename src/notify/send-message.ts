@@ -5,6 +5,7 @@ import type { Webhook } from "../core/notify/webhooks.js";
 import { noticeLine } from "../core/notify/notice-texts.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { readErrorText } from "../http/bounded-body.js";
+import { wordsOfConnection } from "../http/connection-words.js";
 import { clockAhead, readRetryAfter } from "../http/retry-after.js";
 import { signatureHeaders } from "./sign-message.js";
 import { systemCode } from "../core/system-code.js";
@@ -56,9 +57,7 @@ export async function sendMessage(
       signal,
     });
   } catch (error) {
-    const found = signal.aborted
-      ? `no answer within ${limitMs / 1_000} s`
-      : `not reached: ${whyNotReached(error)}`;
+    const found = signal.aborted ? `no answer within ${limitMs / 1_000} s` : whyNotReached(error);
     return { ok: false, retryable: true, isUnanswered: true, found };
   }
   if (response.ok) {
@@ -109,6 +108,6 @@ const SHORTEST_SECRET = 12;
 
 /** By the system's code: a message may repeat the address. */
 function whyNotReached(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return systemCode(cause) ?? "the request failed";
+  const code = systemCode(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+  return code === undefined ? wordsOfConnection("") : `${wordsOfConnection(code)} (${code})`;
 }

@@ -126,7 +126,7 @@ describe("a webhook", () => {
     });
     expect(await deliveryOf(bench, run, 1, "gone").result()).toEqual({ found: "taken with 204" });
     for (const [name, reason] of [
-      ["dead", "Not delivered: not reached: ECONNREFUSED."],
+      ["dead", "Not delivered: cannot be reached: nothing listens there (ECONNREFUSED)."],
       ["unset", "Not delivered: the variable of its URL, NO_SUCH_URL, is not set, where this worker runs."],
     ] as const) {
       const delivery = deliveryOf(bench, run, 3, name);

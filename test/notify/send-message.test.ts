@@ -164,9 +164,10 @@ describe("a receiver", () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test("that is not there is told of by the system's code, without its address", async () => {
+  test("that is not there is told of in words and by the system's code, without its address", async () => {
     const delivery = await send(webhookAt(`http://127.0.0.1:${await freePort()}/services/T000/B000/secret`));
-    expect(delivery).toMatchObject({ ok: false, retryable: true, found: "not reached: ECONNREFUSED" });
+    const found = "cannot be reached: nothing listens there (ECONNREFUSED)";
+    expect(delivery).toMatchObject({ ok: false, retryable: true, found });
   });
 
   test("that ends the connection is asked again", async () => {
