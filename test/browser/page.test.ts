@@ -985,6 +985,28 @@ describe("where there is very much", () => {
     expect(await list.locator(".run-row").count()).toBeLessThan(60);
   });
 
+  test("on paper all that the list has come to stands there, one below the other, and on the screen it is where it was", async () => {
+    await startMany(300);
+    const page = await open("");
+    const { list } = await newestOf(page);
+    await list.evaluate((box) => void (box.scrollTop = 4_000));
+    const rows = list.locator("li");
+    const onScreen = async () => (await rows.count()) < 60;
+    const place = () => list.evaluate((box) => box.scrollTop);
+    expect([await onScreen(), await place()]).toEqual([true, 4_000]);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    const all = await rows.first().getAttribute("aria-setsize");
+    const ends = await rows.evaluateAll((items) => items.map((item) => item.getBoundingClientRect()));
+    expect(ends.length).toBe(Number(all));
+    expect(ends.every(({ top }, index) => top >= (ends[index - 1]?.bottom ?? top) - 1)).toBe(true);
+    expect(await list.evaluate((box) => box.scrollHeight <= box.clientHeight)).toBe(true);
+    await page.emulateMedia({ media: "screen" });
+    await page.evaluate("dispatchEvent(new Event('afterprint'))");
+    await expect.poll(onScreen).toBe(true);
+    expect(await place()).toBe(4_000);
+  });
+
   test("far down in the list, too, a run is shown as it stands now", async () => {
     await startMany(900);
     const page = await open("");

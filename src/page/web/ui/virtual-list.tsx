@@ -22,15 +22,17 @@ interface VirtualListProps<T> {
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** A list of which only the rows that are seen are in the page, however long it is. */
+/** A list of which only the rows that are seen are in the page, however long it is. On paper all are. */
 export function VirtualList<T>(props: VirtualListProps<T>) {
   const { label, items, rowHeight: usualHeight, keyOf, children, follows = false, onSeen, onEnd } = props;
   const rowHeight = usualHeight * TEXT_SCALE;
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: FIRST_HEIGHT });
   const isAtEnd = useRef(true);
-  const first = Math.max(0, Math.floor(seen.top / rowHeight) - SPARE);
-  const last = Math.min(items.length, Math.ceil((seen.top + seen.height) / rowHeight) + SPARE);
+  const isPrinted = usePrinting();
+  const first = isPrinted ? 0 : Math.max(0, Math.floor(seen.top / rowHeight) - SPARE);
+  const end = isPrinted ? items.length : Math.ceil((seen.top + seen.height) / rowHeight) + SPARE;
+  const last = Math.min(items.length, end);
 
   const look = () => {
     const { current } = box;
@@ -46,7 +48,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   }, [items.length]);
   useEffect(() => onSeen?.(first), [first]);
   useEffect(() => {
-    if (last >= items.length && items.length > 0) onEnd?.();
+    if (!isPrinted && last >= items.length && items.length > 0) onEnd?.();
   }, [last, items.length, onEnd === undefined]);
 
   return (
@@ -65,4 +67,20 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       </ul>
     </div>
   );
+}
+
+/** Whether the page is being put on paper: what is shown between the two events is what stands there. */
+function usePrinting(): boolean {
+  const [isPrinted, setPrinted] = useState(false);
+  useEffect(() => {
+    const begin = () => setPrinted(true);
+    const end = () => setPrinted(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return isPrinted;
 }
