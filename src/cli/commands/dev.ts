@@ -47,7 +47,7 @@ export async function devCommand(options: ServeOptions): Promise<ExitCode> {
 
 /** `interlock worker`: a worker against the configured Temporal, until Ctrl-C. */
 export async function workerCommand(options: ServeOptions): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
+  const { config, store } = await openEnvironment({ namesStore: true });
   if (config.temporal === undefined) {
     throw new UsageError(
       "No Temporal is configured. Set TEMPORAL_ADDRESS, or use the embedded one: interlock dev",

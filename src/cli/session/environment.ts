@@ -6,18 +6,26 @@ import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } f
 import { tellOfWaits } from "./lock-waits.js";
 import { UsageError, printNote } from "../terminal/output.js";
 
+interface Opening {
+  /** Finds what is mistyped, before a store is made. */
+  readonly check?: () => Promise<unknown>;
+  /** The command says by itself which store it has. */
+  readonly namesStore?: true;
+}
+
 /**
- * Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped; it is said where there
- * is a Temporal, since the store that is meant may be elsewhere.
+ * Configuration and store of a command. Where no store stands one is made; it is said where there is a Temporal, since the store that is meant
+ * may be elsewhere.
  */
-export async function openEnvironment(
-  check: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<{ config: Config; store: Store }> {
+export async function openEnvironment({ check, namesStore }: Opening = {}): Promise<{
+  config: Config;
+  store: Store;
+}> {
   const config = loadConfig();
   const isNew = (await readStoreIdentity(config.storeDir)) === undefined;
-  if (isNew) await check();
+  if (isNew) await check?.();
   const store = await storeOf(config);
-  if (isNew && config.temporal !== undefined) printNote(newStoreWords(store));
+  if (isNew && config.temporal !== undefined && namesStore !== true) printNote(newStoreWords(store));
   return { config, store };
 }
 

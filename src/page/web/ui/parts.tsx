@@ -27,8 +27,7 @@ export function Fault({ error }: { readonly error: PageError | undefined }) {
     <div class="note bad" role="alert">
       <p>
         {visibleLine(error.message)}{" "}
-        {error.code === "NO_SESSION" &&
-          "Open the link that stands last where that program, interlock ui or interlock dev, was started."}
+        {error.code === "NO_SESSION" && "Open the link that stands last where that program was started."}
       </p>
     </div>
   );
