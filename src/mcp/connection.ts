@@ -6,17 +6,8 @@ import { redactSecrets } from "../core/prompt/redact.js";
 import { inTime } from "../within.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { askForTools } from "./ask-for-tools.js";
-import { missingProgram, whyNotStarted } from "./find-program.js";
-import {
-  OF_OLD_FORM,
-  aboutItsToken,
-  codeIn,
-  isLost,
-  mayBeOfOldForm,
-  whyFailed,
-  whyNotTaken,
-} from "./http-way.js";
-import { TOO_LONG, isUnreadable, saidAs } from "./message-lines.js";
+import { codeIn, isLost, whyFailed, whyNotTaken } from "./http-way.js";
+import { isUnreadable, saidAs } from "./message-lines.js";
 import { paramHeaders } from "./param-headers.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
@@ -27,12 +18,11 @@ import {
   isRefusal,
   notBegun,
   refuseRequest,
-  refuses,
   saidBeside,
   whatOfCall,
-  whyNotUnderstood,
 } from "./server-words.js";
 import { type Surroundings, wayTo } from "./transport.js";
+import { ENDED_FOR_LENGTH, knowsNoTools, whyNotBegun, whyUnanswered, whyUnlisted } from "./why-not.js";
 import { WITHOUT_HANDSHAKE, refusesHandshake } from "./without-handshake.js";
 
 /** So long somebody waits for a server. */
@@ -170,21 +160,13 @@ export class Connection {
       // A server that no longer says what it has may have forgotten the session, or be a proxy whose own server has ended, and tell it in an answer as any other.
       const mayHaveForgotten = isRefusal(error) && !isLost(error);
       if (link !== undefined && (this.listed === undefined || mayHaveForgotten)) await this.leave(link);
-      if (this.listed === undefined) throw error instanceof NotReached ? error : this.unlisted(error, link);
+      if (this.listed === undefined) {
+        if (error instanceof NotReached) throw error;
+        const isTooLong = link?.isTooLong() === true;
+        throw new NotReached(this.sentence(whyUnlisted(error, this.place.server, isTooLong)));
+      }
     }
     return this.listed;
-  }
-
-  /** Why a server that was asked has not said which tools it has. */
-  private unlisted(error: unknown, link: Link | undefined): NotReached {
-    const unread = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
-    const why = link?.isTooLong() === true ? ENDED_FOR_LENGTH : unread;
-    const isStrange = knowsNoTools(error) || isOf(error, SdkErrorCode.InvalidResult);
-    const strange = isStrange ? whyNotUnderstood(error) : undefined;
-    const refused = isRefusal(error) && !isLost(error) ? refuses("say which tools it has", error) : undefined;
-    const answered = whyNotTaken(error) ?? whyFailed(error);
-    const said = why ?? answered ?? strange ?? refused ?? "has not said which tools it has";
-    return new NotReached(this.sentence(`${said}${aboutItsToken(error, this.place.server)}`));
   }
 
   private async callTool(
@@ -224,7 +206,7 @@ export class Connection {
       await this.suspicion;
       return new (link.isLeft ? Reopenable : NotReached)(this.sentence(notTaken));
     }
-    return new Interrupted(this.sentence(whyFailed(error) ?? whyUnanswered(error, link)));
+    return new Interrupted(this.sentence(whyFailed(error) ?? whyUnanswered(error, link.isTooLong())));
   }
 
   /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
@@ -345,32 +327,12 @@ export class Connection {
     } catch (error) {
       await this.drop(link);
       if (byHandshake && !this.isClosed && refusesHandshake(error)) return this.connect(leave, false);
-      const why = await this.whyNotBegun(error, strays());
+      const why = await whyNotBegun(error, this.place, { milliseconds: patience, strays: strays() });
       tell(why);
       throw new NotReached(this.sentence(why));
     } finally {
       clearTimeout(slow);
     }
-  }
-
-  private async whyNotBegun(error: unknown, strays: boolean): Promise<string> {
-    const { server, dir, projectRoot, variable } = this.place;
-    if (isOf(error, SdkErrorCode.RequestTimeout)) return notBegun(patienceWith(server), strays);
-    if ("url" in server) {
-      const answered = whyNotTaken(error) ?? whyFailed(error);
-      const isRefused = isRefusal(error) && !isUnreadable(error) && !isLost(error);
-      const refused = isRefused ? refuses("begin", error) : undefined;
-      const why = answered ?? refused ?? whyNotUnderstood(error) ?? "cannot be reached";
-      const more = mayBeOfOldForm(error, server.url) ? `; ${OF_OLD_FORM}` : "";
-      return `${why}${more}${aboutItsToken(error, server)}`;
-    }
-    const missing =
-      (await missingProgram(server, { dir, path: variable("PATH") ?? "" })) ??
-      (await whyNotStarted(error, server, { dir, projectRoot }));
-    if (missing !== undefined) return `cannot be started: ${missing}`;
-    if (isOf(error, SdkErrorCode.ConnectionClosed)) return "ended before it had begun";
-    if (isRefusal(error) && !isUnreadable(error)) return refuses("begin", error);
-    return whyNotUnderstood(error) ?? "cannot be reached";
   }
 
   private sentence(what: string): string {
@@ -383,20 +345,6 @@ export class Connection {
   }
 }
 
-function knowsNoTools(error: unknown): boolean {
-  return isRefusal(error) && error.code === METHOD_NOT_FOUND;
-}
-
 function patienceWith(server: McpServer): number {
   return "command" in server ? PROGRAM_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
-}
-
-const ENDED_FOR_LENGTH = `was ended: it has said ${TOO_LONG}`;
-
-/** Of a server that has taken up a call, and has not answered it. */
-function whyUnanswered(error: unknown, { isTooLong }: Link): string {
-  if (isTooLong()) return `${ENDED_FOR_LENGTH}. Ask for less`;
-  if (isOf(error, SdkErrorCode.ConnectionClosed) || isLost(error)) return "has ended while the call ran";
-  const isLong = error instanceof Error && isUnreadable(error) && error.message.includes(TOO_LONG);
-  return `has not given an answer that can be read${isLong ? `: ${error.message}. Ask for less` : ""}`;
 }
