@@ -1,7 +1,7 @@
 import { counted } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
-import { QUEUE_REMEDY, listStores, queueTrouble } from "../client/stores/stores.js";
+import { QUEUE_REMEDY, queueTrouble } from "../client/stores/stores.js";
 import { grpcReason } from "../client/temporal/grpc-reason.js";
 import {
   DEADLINE_EXCEEDED,
@@ -195,8 +195,8 @@ async function sharedQueue(
   { namespace, taskQueue, storeId }: TemporalPlace,
 ): Promise<string | undefined> {
   if (storeId === undefined) return undefined;
-  const stores = await listStores(new Client({ connection, namespace }), taskQueue).catch(() => []);
-  return queueTrouble(stores, { storeId, taskQueue });
+  const client = new Client({ connection, namespace });
+  return queueTrouble(client, { storeId, taskQueue }).catch(() => undefined);
 }
 
 function hasTls({ connection: { tls, apiKey } }: TemporalPlace): boolean {

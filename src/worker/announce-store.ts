@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { Client, type ClientOptions } from "@temporalio/client";
 import { Runtime } from "@temporalio/worker";
 import { WORKFLOW_TASK_TIMEOUT } from "../contract/names.js";
-import { QUEUE_REMEDY, listStores, queueTrouble } from "../client/stores/stores.js";
+import { QUEUE_REMEDY, queueTrouble } from "../client/stores/stores.js";
 import {
   MAX_PROJECT_ROOT_CHARS,
   MAX_STORE_PROJECTS,
@@ -64,7 +64,7 @@ export function announceStore(temporal: ClientOptions, store: Store): Announceme
         `${storeWorkflowIdOf(store.storeId)} is a workflow of somebody else's: this store is not found by its name. Terminate it, and start the worker again.`,
       );
     }
-    const trouble = left ? undefined : queueTrouble(await listStores(client, store.taskQueue), store);
+    const trouble = left ? undefined : await queueTrouble(client, store);
     if (trouble !== undefined) warnOnce(`${trouble}. ${QUEUE_REMEDY}`);
   }
   function warnOnce(words: string): void {

@@ -93,11 +93,11 @@ async function runPrepared(
   prepare: (config: Config, store: Store) => Promise<PreparedRun>,
   check: () => Promise<unknown>,
 ): Promise<ExitCode> {
-  const isUsable = async (): Promise<void> => {
+  const checkAll = async (): Promise<void> => {
     usable(await resolveProject(resolve(options.project)));
     await check();
   };
-  const { config: configured, store } = await openEnvironment({ check: isUsable });
+  const { config: configured, store } = await openEnvironment({ check: checkAll });
   const config = configFor(configured, options);
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);

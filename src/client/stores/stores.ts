@@ -73,16 +73,13 @@ export async function listStores(temporal: Lister, at?: string): Promise<readonl
  * What is wrong where workers of other stores are at a store's queue, or were within minutes: Temporal hands each of them tasks of the
  * other's runs. Undefined where none are.
  */
-export function queueTrouble(
-  stores: readonly KnownStore[],
+export async function queueTrouble(
+  temporal: Lister,
   { storeId: own, taskQueue }: Pick<KnownStore, "storeId" | "taskQueue">,
-): string | undefined {
+): Promise<string | undefined> {
   const lately = new Date(Date.now() - HEARD_MS).toISOString();
-  const others = stores.filter(
-    (store) =>
-      store.storeId !== own &&
-      store.taskQueue === taskQueue &&
-      store.workers.some(({ seenAt }) => seenAt >= lately),
+  const others = (await listStores(temporal, taskQueue)).filter(
+    ({ storeId, workers }) => storeId !== own && workers.some(({ seenAt }) => seenAt >= lately),
   );
   if (others.length === 0) return undefined;
   const names = others.map(({ name, storeId }) => `${excerpt(name, MAX_NAME_CHARS)} (${storeId})`);

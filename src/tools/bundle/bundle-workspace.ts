@@ -104,7 +104,7 @@ async function moduleBytes(workspace: Workspace): Promise<Result<Uint8Array | un
   const [shown = ""] = MODULE_FILE.segments;
   try {
     const { entry } = resolveExisting(workspace, MODULE_FILE);
-    return await readSmallFile(entry.at, shown, MAX_MODULE_BYTES).finally(entry.close);
+    return await readSmallFile(entry.at, shown, MAX_MODULE_BYTES, entry.stats).finally(entry.close);
   } catch (error) {
     const code = error instanceof Refusal ? undefined : requireSystemCode(error);
     return unreadFault(shown, code) ?? ok(undefined);

@@ -1,11 +1,8 @@
-import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { requireSystemCode, unreadFault } from "../../core/system-code.js";
 import { type FileIdentity, sameIdentity } from "../../store/roots/root-places.js";
-
-/** With this a pipe that nobody writes to does not block; Windows lacks it. */
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+import { READ_FLAGS } from "../sandbox/pinned-entry.js";
 
 /**
  * The bytes of a file, which messages call `shown`. Undefined where there is none, for what is no regular file, and for one of more than

@@ -99,8 +99,8 @@ export function isStillAt(path: string, entry: PinnedEntry): boolean {
   return sameIdentity(lstatSync(path, { bigint: true, throwIfNoEntry: false }), entry.stats);
 }
 
-// Windows lacks some of these constants: there they count as 0.
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
+/** With these a pipe that nobody writes to does not block. Windows lacks some of the constants: there they count as 0. */
+export const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 /** Opens a pinned regular file for reading: that file, not what its name means by now. */
 export async function openPinnedFile(pins: Pins, entry: PinnedEntry): Promise<FileHandle> {
